@@ -171,7 +171,11 @@ def is_drawable(
             resolved = with_comparators(results, section.get("where") or {})
             forms = [section, *([] if resolved is None else [{**section, "where": resolved}])]
             for held in entries_of_runs(entries, results, [selection]):
-                if len(selections) > 1 and not are_covered([of_seeds], held):
+                if len(selections) > 1 and not (
+                    are_covered([of_seeds], held)
+                    # One that was written down with all that it selects keeps what it draws, in no single selection.
+                    or any("section" in entry and _same_rows(section, entry["section"]) for entry in held)
+                ):
                     return False
                 if len(selections) == 1 and not any(is_drawable(form, held, drawn) for form in forms):
                     return False

@@ -250,3 +250,14 @@ def test_a_candidate_keeps_what_decides_whether_its_runs_have_converged():
     assert is_drawable(narrower, kept)
     narrower["candidates"][0]["where"]["rule"] = "stable"
     assert not is_drawable(narrower, kept), "another rule reads other losses"
+
+
+def test_a_section_of_two_selections_is_there_where_it_was_written_down_as_a_whole(small):
+    _, results, _ = small
+    of = {"quantity": "gradient_norm", "stack": "decoder"}
+    scatter = {"kind": "scatter", "of": of, "to": {"quantity": "hidden_norm"}, "over": "model.layers", "laws": [1.0]}
+    held = [{"selection": {"quantity": "loss"}}, {"section": scatter}]
+    assert is_drawable(scatter, held, results=results)
+    assert is_drawable({**scatter, "laws": [2.0]}, held, results=results), "a law is drawn, not read"
+    assert not is_drawable({**scatter, "of": {**of, "stack": "encoder"}}, held, results=results)
+    assert not is_drawable(scatter, held[:1], results=results)
