@@ -28,6 +28,14 @@ RECORDED_CURVES: Mapping[str, QuantityWords] = {
     ),
     "epoch": QuantityWords("epoch", "passes over the training split", "updates so far over the updates of an epoch"),
 }
+OF_ANOTHER_LOOP: Mapping[str, QuantityWords] = {
+    "loss": QuantityWords("loss", "{nats} per {item}", "as it was recorded", "L"),
+    "global_gradient_norm": QuantityWords(
+        "global gradient norm", "{nats} per {item}", "of all parameters together, as it was recorded", "‖∂L/∂θ‖"
+    ),
+    "learning_rate": QuantityWords("learning rate", "per update", "as it was recorded", "η"),
+}
+"""Of a training loop that is not lnlab's: what it smooths, drops or clips is not known."""
 EVALUATION_CURVES: Mapping[str, QuantityWords] = {
     "loss": RECORDED_CURVES["loss"],
     "nll": QuantityWords(

@@ -33,6 +33,16 @@ def mean_over(item: str) -> Iterator[None]:
         _item.reset(previous)
 
 
+def is_own_loss() -> bool:
+    """Whether the loss is that of a user's own code, so that neither its unit nor what belongs to it is known."""
+    return _item.get() == "item"
+
+
 def fill_units(text: str, nats: str = "nats") -> str:
-    """A text of the glossary with its unit: ``{nats}`` as it is called, ``{item}`` what losses are means over here."""
+    """A text of the glossary with its unit: ``{nats}`` as it is called, ``{item}`` what losses are means over here.
+
+    A loss of a user's own may be no likelihood: it is ``per item`` alone, unless its unit is stated.
+    """
+    if is_own_loss() and nats == "nats":
+        text = text.replace("{nats} per {item}", "per {item}")
     return text.format(nats=nats, item=_item.get())

@@ -55,7 +55,8 @@ def curves(
     ``between`` are the ends of the vertical axis.
     Where learning rates were chosen on tuning seeds, the caption states them, and which lie at the edge of their grid.
     """
-    if unit == "bits" and "nats" not in quantity_with_unit(quantity):
+    # a loss of a user's own is called nats or bits only by who knows that it is one
+    if unit == "bits" and "bits" not in quantity_with_unit(quantity, "bits"):
         raise ReportError(Issue("no-effect", "unit", f"the {quantity_name(quantity)} is not in nats", "leave it out"))
     log = scale == "log"
     curves = collect_training_curves(

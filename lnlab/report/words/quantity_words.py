@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
+from lnlab.measured.training import OF_ANOTHER_LOOP
 from lnlab.measured.vocabulary import MEASURED
-from lnlab.report.loss_units import fill_units
+from lnlab.report.loss_units import fill_units, is_own_loss
 from lnlab.select.quantity import quantities
 from lnlab.specfile.expressions import expression_of
 
@@ -38,7 +39,7 @@ def quantity_words(name: str) -> QuantityWords | None:
         # without a label its name says all that there is to say
         return QuantityWords(expression.label or formula, expression.unit or "", formula if expression.label else "")
     own: QuantityWords | None = quantities.entries[name].facts.words if name in quantities.entries else None
-    own = own or MEASURED.get(name)
+    own = own or (OF_ANOTHER_LOOP.get(name) if is_own_loss() else None) or MEASURED.get(name)
     if name not in _stored.get():
         return own
     words = QuantityWords(**_stored.get()[name])
