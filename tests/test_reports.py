@@ -4,7 +4,9 @@ Those of all reports are judged again by ``lnlab verify --all --level 1`` in .ci
 drawn against the committed one; here small reports stand for the others. No corpus and no store is needed.
 """
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -27,6 +29,7 @@ from lnlab.specfile.load import parse_spec
 ROOT = Path(__file__).parents[1]
 FOLDERS = [data.parent for data in sorted((ROOT / "reports").glob("*/real/data"))]
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
+TAKES = re.compile(r"; that takes [\d,]+ runs?$")
 
 
 def smallest_of_each_kind(folders: list[Path]) -> Iterator[Path]:
@@ -59,7 +62,8 @@ def test_the_first_verdict_of_each_kind_follows_from_the_tables(folder):
     assert [
         claim["id"]
         for claim, verdict in first.values()
-        if not verdict_follows(claim, matched.results, verdict, verdicts)
+        # How many runs further seeds take is added where all claims are judged.
+        if not verdict_follows(claim, matched.results, replace(verdict, reason=TAKES.sub("", verdict.reason)), verdicts)
     ] == []
 
 

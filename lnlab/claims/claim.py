@@ -243,7 +243,9 @@ def reads_verdicts(claim: Claim) -> bool:
     return claim["kind"] in claims.entries and claims[claim["kind"]].facts.reads == "verdicts"
 
 
-def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1) -> Verdict:
+def judge_claim(
+    claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1, *, seen: bool = False
+) -> Verdict:
     """The verdict of one claim.
 
     Args:
@@ -251,12 +253,13 @@ def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()
         results: what the experiment measured.
         verdicts: of other claims of the experiment, for a claim that is about them.
         look: number of this look at the criterion, which sets its level.
+        seen: whether this look has been before. The reason then names the seeds of the next one.
 
     Raises:
         LabError: no rows could answer it, its calibration seeds are judged, or fewer looks were declared.
     """
     where = f"claims.{claim['id']}"
-    return verdict_of(*_judged_at(where, claim, results_of_claim(claim, results), verdicts, look))
+    return verdict_of(*_judged_at(where, claim, results_of_claim(claim, results), verdicts, look, seen=seen))
 
 
 def _judged_at(

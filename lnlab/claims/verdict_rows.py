@@ -1,6 +1,7 @@
 """Verdicts as rows of the table ``verdicts``, and back. Needs no scipy, so that stored verdicts print at once."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, fields
 from typing import Any
@@ -9,6 +10,9 @@ import polars as pl
 
 from lnlab.claims.claim import Verdict
 from lnlab.tables import frame
+
+_REGION = re.compile(r"\blies (in|outside) the region\b")
+_TODAY = {"in": "within", "outside": "outside"}
 
 
 def verdict_row(verdict: Verdict, rows: str | None = None) -> dict[str, Any]:
@@ -23,11 +27,12 @@ def verdict_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
 
 
 def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
-    """The verdict of a row."""
+    """The verdict of a row. Reasons of before speak of a region where those of today speak of the accepted range."""
     seeds = {int(seed): number for seed, number in json.loads(row["seeds"]).items()}
     absent = {field.name for field in fields(Verdict) if field.default is not MISSING and row.get(field.name) is None}
     stored = {field.name: row[field.name] for field in fields(Verdict) if field.name not in absent}
-    return Verdict(**{**stored, "seeds": seeds})  # earlier reports lack the fields that have a default
+    reason = _REGION.sub(lambda match: f"lies {_TODAY[match[1]]} the accepted range", stored["reason"])
+    return Verdict(**{**stored, "reason": reason, "seeds": seeds})  # earlier reports lack fields that have a default
 
 
 def verdicts_from_frame(table: pl.DataFrame) -> Sequence[Verdict]:

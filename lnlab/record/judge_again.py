@@ -129,9 +129,15 @@ def _described_anew(last: Verdict, claim: Claim) -> Verdict:
 
 
 def verdict_follows(claim: Claim, results: Results, verdict: Verdict, known: Sequence[Verdict] = ()) -> bool:
-    """Whether a verdict follows from these rows, and from the verdicts of other claims where it is about them."""
+    """Whether a verdict follows from these rows, and from the verdicts of other claims where it is about them.
+
+    It was given at the first time of its look or at a later one, at which an undecided verdict asks for other seeds.
+    """
     try:
-        return equal_verdicts(judge_claim(claim, results, known, verdict.look), verdict)
+        return any(
+            equal_verdicts(judge_claim(claim, results, known, verdict.look, seen=seen), verdict)
+            for seen in (False, True)
+        )
     except LabError:
         return False
 

@@ -16,7 +16,7 @@ BANNED = {
     "predicts, says, shows": r"\btells (?!how\b)\w+|\b(?:is|are|be|was) told\b",
     "with running statistics, at inference": r"\b(?:loss|BatchNorm|logits|batch|statistics cost) in use\b",
     "variant": r"\barms?\b",
-    "measurement": r"\b(?:a|first|its) look\b",
+    "measurement": r"\b(?:a|first|its) look\b(?! at \d)",  # a look at 40 seeds is the term of sequential tests
     "ranges from, is between": r"\bgoes from\b",
     "seeds within": r"\bseeds? inside\b",
     "accepted range": r"\bregions?\b(?! of high curvature)|\breaches across\b",
