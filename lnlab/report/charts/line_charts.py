@@ -110,7 +110,7 @@ def lines_chart(
             color=series_colour(style, legend=legend),
             # nothing else of the drawing has a scale of opacity, so that this entry of the legend is its own
             opacity=alt.Opacity(
-                "source:N",
+                "source:O",  # nominal, Vega-Lite would warn of an unsorted field
                 scale=alt.Scale(range=[1]),
                 legend=alt.Legend(
                     orient="bottom",  # beside the other legend it would leave a phone

@@ -135,4 +135,12 @@ def whole():
 @pytest.fixture(scope="session")
 def facts_of():
     """Facts of a report with these sections."""
-    return partial(ReportFacts, "training", "How it trains", "spec", "specs/training.yaml", "ab" * 32, "0.1.0")
+    return partial(
+        ReportFacts,
+        name="training",
+        title="How it trains",
+        spec="spec",
+        path="specs/training.yaml",
+        digest="ab" * 32,
+        version="0.1.0",
+    )
