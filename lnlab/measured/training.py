@@ -1,6 +1,7 @@
 """What readers call the quantities of training, evaluation and translation: name, unit and definition of each."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from lnlab.facts import QuantityWords
 
@@ -28,14 +29,6 @@ RECORDED_CURVES: Mapping[str, QuantityWords] = {
     ),
     "epoch": QuantityWords("epoch", "passes over the training split", "updates so far over the updates of an epoch"),
 }
-OF_ANOTHER_LOOP: Mapping[str, QuantityWords] = {
-    "loss": QuantityWords("loss", "{nats} per {item}", "as it was recorded", "L"),
-    "global_gradient_norm": QuantityWords(
-        "global gradient norm", "{nats} per {item}", "of all parameters together, as it was recorded", "‖∂L/∂θ‖"
-    ),
-    "learning_rate": QuantityWords("learning rate", "per update", "as it was recorded", "η"),
-}
-"""Of a training loop that is not lnlab's: what it smooths, drops or clips is not known."""
 EVALUATION_CURVES: Mapping[str, QuantityWords] = {
     "loss": RECORDED_CURVES["loss"],
     "nll": QuantityWords(
@@ -55,6 +48,15 @@ BATCH_EVALUATION_CURVES: Mapping[str, QuantityWords] = {
         "accuracy with batch statistics", "share of the labels", "as the nll with batch statistics"
     ),
 }
+OF_ANOTHER_LOOP: Mapping[str, QuantityWords] = {
+    name: replace(
+        words,
+        unit="" if words.unit == "share of the labels" else words.unit,  # or it is in percent
+        definition="as it was recorded",
+    )
+    for name, words in {**RECORDED_CURVES, **EVALUATION_CURVES, **BATCH_EVALUATION_CURVES}.items()
+}
+"""Of a training loop that is not lnlab's: what it smooths, drops, clips or averages over is not known."""
 BLEU: Mapping[str, QuantityWords] = {
     "bleu": QuantityWords("BLEU", "percent", "n-gram overlap of the translations with the references"),
     "bleu_precision": QuantityWords(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.measured.training import RECORDED_CURVES
+from lnlab.measured.training import OF_ANOTHER_LOOP, RECORDED_CURVES
 from lnlab.measured.updates import RECORDED_UPDATES
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.compose import build_parts
@@ -103,3 +103,14 @@ def test_a_measured_quantity_has_the_words_that_its_probe_is_registered_with():
     assert MEASURED.keys() == words.keys() | set(RECORDED) | set(RECORDED_UPDATES)
     assert not words.keys() & RECORDED_UPDATES.keys()  # a recorder reads these in hooks, and no probe does
     assert RECORDED_CURVES.keys() == set(RECORDED)
+
+
+def test_nothing_is_said_of_how_another_loop_made_its_numbers():
+    with mean_over("item"):
+        of_others = [quantity_definition(name) for name in OF_ANOTHER_LOOP]
+        assert quantity_definition("loss") == "Loss (as it was recorded, per item)"
+        assert quantity_definition("accuracy") == "Accuracy (as it was recorded)"
+        assert quantity_definition("learning_rate") == "Learning rate (as it was recorded, per update)"
+        assert quantity_with_unit("loss", "bits") == "loss, bits per item", "who states a unit knows it"
+    assert [words for words in of_others if "(as it was recorded" not in words or "nats" in words] == []
+    assert "label smoothing" in quantity_definition("loss"), "of lnlab's own loop all is known"
