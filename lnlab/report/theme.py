@@ -9,16 +9,16 @@ from lnlab.keys import Json
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00", "#882255")
 """Seven of Okabe and Ito (2008), and a wine red of Tol (2021) in place of their yellow, which paper swallows."""
 _SHADES: Mapping[str, tuple[str, ...]] = {
-    "#D55E00": ("#D55E00", "#7A3300", "#F7A775"),
+    "#D55E00": ("#D55E00", "#7A3300", "#F2955A"),
     "#0072B2": ("#0072B2", "#003250", "#8FAEE0"),
-    "#009E73": ("#009E73", "#004D38", "#7ED0B4"),
-    "#CC79A7": ("#CC79A7", "#7D3E61", "#EDBBD6"),
+    "#009E73": ("#009E73", "#004D38", "#5DC0A0"),
+    "#CC79A7": ("#CC79A7", "#7D3E61", "#E3A0C6"),
     "#000000": ("#000000", "#6B6B6B", "#A8A8A8"),
-    "#56B4E9": ("#56B4E9", "#1F6A8C", "#B4DDF3"),
-    "#E69F00": ("#E69F00", "#6E5A00", "#F5D58A"),
+    "#56B4E9": ("#56B4E9", "#174E68", "#3D90B9"),
+    "#E69F00": ("#E69F00", "#6E5A00", "#AD7A1E"),
     "#882255": ("#882255", "#430A25", "#BC6A90"),
 }
-"""Each colour, darker, and paler: for series of one family."""
+"""Each colour and two other shades: for series of one family. All have a contrast of 2 on the page, light or dark."""
 MOST_TOLD_APART = 8
 """The most series of one panel: each has a hue of its own where no family shares one."""
 MOST_PANELS = sum(len(shades) for shades in _SHADES.values())

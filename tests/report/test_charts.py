@@ -20,7 +20,7 @@ from lnlab.report.figures.lines import Lines
 from lnlab.report.page.figures import draw_parts, spec_with_data
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.section import Figure
-from lnlab.report.theme import COLOURS, DASHES, SHAPES, series_style
+from lnlab.report.theme import COLOURS, DASHES, PAPER_COLOUR, SHAPES, series_style
 
 PROTAN = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
 DEUTAN = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
@@ -147,6 +147,22 @@ def test_the_first_colours_stand_out_from_paper():
     assert all(contrast(colour, "#fdfcf8") >= 3 for colour in COLOURS[:3])
 
 
+def in_the_dark(colour):
+    """``invert(1) hue-rotate(180deg)``, by which a page turns its figures: the matrix of Filter Effects 1, section 7."""
+    inverted = 1 - np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    luminance = np.tile([0.213, 0.715, 0.072], (3, 1))
+    turned = np.clip((2 * luminance - np.eye(3)) @ inverted, 0, 1)
+    return "#" + "".join(f"{round(value * 255):02x}" for value in turned)
+
+
+@pytest.mark.parametrize("seen", [str, in_the_dark], ids=["light", "dark"])
+def test_every_shade_is_seen_on_a_light_and_a_dark_page(seen):
+    one = [series_style([colour] * 3, [n] * 3).colours for n, colour in enumerate(COLOURS)]
+    shades = {shade for colours in one for shade in colours}
+    assert len(shades) == 3 * len(COLOURS)
+    assert {shade for shade in shades if contrast(seen(shade), seen(PAPER_COLOUR)) < 2} == set()
+
+
 @pytest.mark.parametrize("matrix", [np.eye(3), PROTAN, DEUTAN], ids=["all", "protan", "deutan"])
 def test_colours_differ_for_those_who_see_fewer(matrix):
     """Simulated after Machado et al. (2009); a difference of 10 in CIELAB is plain to see."""
@@ -187,7 +203,7 @@ def test_a_family_shares_a_hue_unless_it_is_large():
     pair = series_style(["Post-LN", "Post-LN, warm-up", "Pre-LN", "Pre-LN, warm-up"], range(4)).colours
     assert [colour in ("#D55E00", "#7A3300") for colour in pair] == [True, True, False, False]
     five = series_style(["Post-LN", *(f"Post-LN, {word}" for word in "abcd"), "Pre-LN"], range(6)).colours
-    assert len({*five} & {"#D55E00", "#7A3300", "#F7A775"}) == 2
+    assert len({*five} & {"#D55E00", "#7A3300", "#F2955A"}) == 2
     assert five[-1] == "#0072B2"
 
 

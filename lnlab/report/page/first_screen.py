@@ -35,7 +35,7 @@ def not_shown(facts: ReportFacts, rows: Sequence[ClaimRow]) -> list[list[tuple[s
         if isinstance(first, str):
             sentences.append(linked_citations(first))
         else:
-            paper = f"; in the paper {first['source']}" if first.get("source") else ""
+            paper = f"; in the paper: {first['source']}" if first.get("source") else ""
             sentences.append(linked_citations(f"{first['what']}: {first['ours']}{paper}".rstrip(".") + "."))
     undecided = sorted(
         (row for row in rows if row.verdict.verdict == "undecided"),
