@@ -148,7 +148,7 @@ def test_the_first_colours_stand_out_from_paper():
 
 
 def in_the_dark(colour):
-    """``invert(1) hue-rotate(180deg)``, by which a page turns its figures: the matrix of Filter Effects 1, section 7."""
+    """``invert(1) hue-rotate(180deg)`` turns the figures of a page: the matrix of Filter Effects 1, section 7."""
     inverted = 1 - np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     luminance = np.tile([0.213, 0.715, 0.072], (3, 1))
     turned = np.clip((2 * luminance - np.eye(3)) @ inverted, 0, 1)
