@@ -1,11 +1,13 @@
 """What all builders' parameters have in common."""
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, field_validator
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 LARGEST_INTEGER = 2**53
 """The largest count of any parameter: beyond it a float, and JSON, cannot tell neighbours apart."""
@@ -27,6 +29,25 @@ class Parameters(BaseModel):
             remedy = f"out of range: integers lie within ±{LARGEST_INTEGER:,}"
             raise PydanticCustomError("out_of_range", "{remedy}", {"remedy": remedy})
         return value
+
+
+@dataclass(frozen=True)
+class Form:
+    """Marks text of one form: ``Annotated[str, Form(pattern, words)]``. Other text is refused with ``write WORDS``."""
+
+    pattern: str
+    words: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._matching, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(schema), "pattern": f"^({self.pattern})$"}
+
+    def _matching(self, text: str) -> str:
+        if re.fullmatch(self.pattern, text):
+            return text
+        raise PydanticCustomError("form", "{remedy}", {"remedy": f"write {self.words}"})
 
 
 def record_keys(kind: Any, path: tuple[str | int, ...]) -> Iterator[str]:

@@ -25,7 +25,8 @@ from lnlab.specfile.read import read_experiment
 FOREIGN = re.compile(
     r"input should|should (be|have|match|contain)|after validation|valid (integer|number|string|boolean|list|tuple|"
     r"dictionary|array|object|mapping)|unable to (parse|interpret)|not permitted|field required|value error|"
-    r"assertion failed|constrained|literal\[|tuple\[|list\[|dict\[|function-|nullable|pydantic|fractional part",
+    r"assertion failed|constrained|literal\[|tuple\[|list\[|dict\[|function-|nullable|pydantic|fractional part|"
+    r"\\d|\]\+",
     re.IGNORECASE,
 )
 CONTEXT = {
@@ -40,7 +41,20 @@ CONTEXT = {
 }
 VALUES = (
     *(None, True, 1.5, -1, 0, 10**30, 2**60, "x", "", "y" * 3000, "0,001", [], [1.5], ["a", "a"], [1, 2, 3], [None]),
-    *({}, {"a": 1}, {"every": 0}, [[]], [1] * 300, {"x": {"y": 1}}, [{"kind": "x"}], {"kind": 3}, "é", -1.5, 1e308),
+    *(
+        {},
+        {"a": 1},
+        {"every": 0},
+        [[]],
+        [1] * 300,
+        {"x": {"y": 1}},
+        {"x": {"6": "six"}}, {"x": {"six": 6}},
+        [{"kind": "x"}],
+        {"kind": 3},
+        "é",
+        -1.5,
+        1e308,
+    ),
 )
 
 

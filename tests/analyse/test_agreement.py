@@ -84,7 +84,7 @@ def test_trivial_rules_get_most_cells_right(published):
     [
         ({"rates": [1, 0.1], "columns": {"layer": "NCC"}}, "one letter, C or N, for each"),
         ({"rates": [1, 1, 0.1], "columns": {"layer": "NCC"}}, "each rate stands there once"),
-        ({"rates": [1, 0.1], "columns": {"layer": "NX"}}, "pattern"),
+        ({"rates": [1, 0.1], "columns": {"layer": "NX"}}, "one letter, C or N, for each"),
         ({"rates": [1, 0], "columns": {"layer": "NC"}}, "greater than 0"),
     ],
 )
