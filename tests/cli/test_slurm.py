@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +18,7 @@ from lnlab.app import array_run
 from lnlab.app.array_run import run_as_array
 from lnlab.app.request import Request
 from lnlab.app.rounds.units import RunOptions
+from lnlab.store.leases import lease_holder
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
 from tests.results_digest import results_digest
@@ -105,9 +107,18 @@ def wait_for(found, running):
     assert found(), running.communicate()
 
 
-def training(jobs):
-    """Whether a task is at a unit."""
-    return any(jobs.glob("*.json")) and any(Path(".lnlab").rglob("lease"))
+def session_of(job):
+    return json.loads(job.read_text())["pid"]
+
+
+def training(*jobs):
+    """Whether each of these tasks is at a unit."""
+    holders = [lease_holder(path) for path in Path(".lnlab").rglob("lease")]
+    sessions = set()
+    for holder in filter(None, holders):
+        with suppress(ProcessLookupError):
+            sessions.add(os.getsid(holder.pid))
+    return bool(jobs) and all(session_of(job) in sessions for job in jobs)
 
 
 def test_two_tasks_compute_every_unit_once_and_the_rows_are_those_of_home(slurm, at_home):
@@ -128,33 +139,24 @@ def test_two_tasks_compute_every_unit_once_and_the_rows_are_those_of_home(slurm,
     assert all(len(firsts) == len(set(firsts)) for firsts in first_steps_of(Path(".lnlab")).values())
 
 
-def test_a_task_that_is_killed_leaves_its_units_to_the_other(slurm, at_home):
-    run = start("--tasks", "2", "--save-every", "0")
-    wait_for(lambda: training(slurm), run)
-    first = json.loads(min(slurm.glob("*.json")).read_text())
-    subprocess.run(["pkill", "-KILL", "-s", str(first["pid"])])
-    out, err = run.communicate(timeout=300)
-    assert run.returncode == 0, err
-    assert "4 runs: 4 finished" in out
-    assert rows_of(Path(".lnlab")) == at_home
-
-
-def test_a_task_whose_time_is_over_saves_is_queued_again_and_goes_on(slurm, at_home):
-    run = start("--tasks", "1", "--save-every", "3600")
-    wait_for(lambda: training(slurm), run)
-    (job,) = slurm.glob("*.json")
+def test_the_units_of_a_killed_task_are_computed_by_another_which_goes_on_when_its_time_is_over(slurm, at_home):
+    run = start("--tasks", "2", "--save-every", "3600")
+    wait_for(lambda: training(*slurm.glob("*_0.json")), run)
+    killed, over = sorted(slurm.glob("*.json"))
+    subprocess.run(["pkill", "-KILL", "-s", str(session_of(killed))])
+    wait_for(lambda: training(over), run)
     time.sleep(0.5)
-    subprocess.run(["scancel", job.stem, "--signal", "USR2"], check=True)
+    subprocess.run(["scancel", over.stem, "--signal", "USR2"], check=True)
     out, err = run.communicate(timeout=300)
     assert run.returncode == 0, err
     assert "4 runs: 4 finished" in out
-    assert json.loads(job.read_text())["starts"] == 2
+    assert [json.loads(job.read_text())["starts"] for job in (killed, over)] == [1, 2]
     assert rows_of(Path(".lnlab")) == at_home
 
 
 def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, at_home, lnlab_process):
     run = start("--tasks", "2", "--save-every", "3600")
-    wait_for(lambda: training(slurm), run)
+    wait_for(lambda: any(map(training, slurm.glob("*.json"))), run)
     time.sleep(0.5)
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=300)
