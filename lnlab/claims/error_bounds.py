@@ -39,18 +39,18 @@ def error_sentence(verdicts: Sequence[Verdict]) -> str:
         fate = "decided" if decided else "not decided"
         looked = ", after more than one look" if again else ""
         return (
-            f"The page has one claim, which is {fate}{looked}. With other seeds, whatever the truth, its verdict is "
+            f"The page has one claim, which is {fate}{looked}. Whatever the truth, over draws of seeds its verdict is "
             f"wrong with probability at most {chance}."
         )
     counts = f"{len(judged)} claims, {decided} decided, {again} looked at more than once."
     each = (
-        f"With other seeds, whatever the truth, the verdict of a claim is wrong with probability at most {chance}. "
+        f"Whatever the truth, over draws of seeds the verdict of a claim is wrong with probability at most {chance}. "
         f"The expected number of wrong verdicts among the {len(judged)} is at most {_rounded_up(total, 2):g}"
     )
     none_wrong = 0.01 * math.floor((1 - total) / 0.01 + 1e-9)  # rounded down, where the others are rounded up
     none = f", and with probability at least {none_wrong:g} none is wrong" if total < 1 else ""
     joint = joint_decisions(judged)
-    stay = f" {joint} {'stays' if joint == 1 else 'stay'} decided at a joint {100 * ALPHA:g} % (Holm)."
+    stay = f" {joint} {'stays' if joint == 1 else 'stay'} decided at a joint level of {100 * ALPHA:g} % (Holm)."
     return f"{counts} {each}{none}.{stay if decided else ''}"
 
 

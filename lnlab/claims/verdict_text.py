@@ -53,7 +53,7 @@ def law_text(verdict: "Verdict") -> str:
         return f"compatible with {value}" if verdict.law_word == "compatible" else f"{value} itself is rejected"
     if verdict.low is None or verdict.high is None or holds_value(verdict.low, verdict.high, verdict.law):
         return ""
-    return f"{value} lies outside of this interval, which is that of the most extreme place"
+    return f"{value} lies outside this interval, which belongs to the most extreme place"
 
 
 def further_seeds(reason: str) -> int | None:

@@ -51,6 +51,6 @@ GRADIENT_RECURSION: Mapping[str, QuantityWords] = {
     "recursion_error_separated": QuantityWords(
         "error of separate products",
         "relative",
-        "distance from the gradient, with the norms and the blocks multiplied apart",
+        "distance from the gradient, with norms and blocks multiplied separately",
     ),
 }

@@ -53,7 +53,9 @@ RESIDUAL_DEPENDENCY: Mapping[str, QuantityWords] = {
     "residual_dependency": QuantityWords(
         "dependency", "share β", "share of a branch, or of the input, in the stream after a sublayer"
     ),
-    "own_dependency": QuantityWords("own dependency", "share", "share of a sublayer in the stream that leaves it", "β"),
+    "own_dependency": QuantityWords(
+        "own dependency", "share", "share of a sublayer's branch in the stream after it", "β"
+    ),
     "own_dependency_inverse_sq": QuantityWords(
         "inverse squared dependency", "1/β²", "one over the squared own dependency"
     ),

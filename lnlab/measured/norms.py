@@ -31,12 +31,12 @@ ROOT_SUM_NORM: Mapping[str, QuantityWords] = {
 }
 BATCH_DEPENDENCE: Mapping[str, QuantityWords] = {
     "batch_dependence": QuantityWords(
-        "dependence on the batch", "relative", "distance between answers in a batch and alone"
+        "dependence on the batch", "relative", "distance between outputs in a batch and alone"
     ),
     "batch_dependence_in_use": QuantityWords(
         "dependence on the batch at inference",
         "relative",
-        "distance between answers in a batch and alone, with running statistics",
+        "distance between outputs in a batch and alone, with running statistics",
     ),
 }
 STATISTICS_DISCREPANCY: Mapping[str, QuantityWords] = {

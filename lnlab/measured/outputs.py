@@ -55,11 +55,11 @@ OUTPUT_LOGITS: Mapping[str, QuantityWords] = {
 }
 FUTURE_DEPENDENCE: Mapping[str, QuantityWords] = {
     "future_dependence": QuantityWords(
-        "dependence on the future", "relative", "distance between answers with and without the tokens that come later"
+        "dependence on the future", "relative", "distance between outputs with and without later tokens"
     ),
     "future_dependence_of_matrix_norm": QuantityWords(
         "dependence on the future, matrix statistics",
         "relative",
-        "distance between answers with and without the tokens that come later, with norms over a sentence's matrix",
+        "distance between outputs with and without later tokens, with norms over a whole sentence",
     ),
 }

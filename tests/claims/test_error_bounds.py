@@ -33,11 +33,11 @@ def test_one_sided_single_looks_sum_to_what_is_printed():
 def test_the_sentence_of_one_claim_speaks_of_one():
     numbers = [2.0, 2.1, 1.9, 2.05, 1.95]
     assert error_sentence([judged(numbers, at_least=1)]) == (
-        "The page has one claim, which is decided. With other seeds, whatever the truth, its verdict is wrong with "
+        "The page has one claim, which is decided. Whatever the truth, over draws of seeds its verdict is wrong with "
         "probability at most 2.5 %."
     )
-    assert "which is not decided. With" in error_sentence([judged(numbers, at_least=2)])
-    assert "which is decided, after more than one look. With" in error_sentence([judged(numbers, look=2, at_least=1)])
+    assert "which is not decided. Whatever" in error_sentence([judged(numbers, at_least=2)])
+    assert "which is decided, after more than one look. Whatever" in error_sentence([judged(numbers, look=2, at_least=1)])
     assert " 1 stays decided at a joint" in error_sentence([judged(numbers, at_least=1), judged(numbers, at_least=2)])
 
 

@@ -51,7 +51,7 @@ def test_its_verdict_is_that_of_an_experiment_with_its_seeds_and_nothing_else_mo
     figures = [(folder / f"reports/{name}/figures/figure-1.parquet").read_bytes() for name in ("plain", "further")]
     assert figures[0] == figures[1]
     page = (folder / "reports/further/index.html").read_text()
-    assert "2 variants with 3 seeds each (1–3), 6 runs in all. Single claims use 3 more runs (seeds 4–6)." in page
+    assert "2 variants with 3 seeds each (1–3), 6 runs in all. Some claims use 3 more runs (seeds 4–6)." in page
 
     files = {path: path.read_bytes() for path in sorted((folder / "reports/further").rglob("*")) if path.is_file()}
     assert main(["report", "--from", "reports/further", "-q"]) == 0

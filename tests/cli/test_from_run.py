@@ -194,7 +194,7 @@ def test_of_a_part_the_rest_begins_as_another_init_has_it_and_all_is_counted(lnl
         for name, p in model.named_parameters():
             assert p.equal((weights if name.startswith("encoder.") else untouched)[name]), name
     encoder = sum(name.startswith("encoder.") for name in untouched)
-    sentence = f"{encoder} of {len(untouched)} parameter tensors are taken over"
+    sentence = f"{encoder} of {len(untouched)} parameter tensors are copied"
     assert lnlab("report", "tuned.yaml", "--out", "page").code == 0
     assert sentence in Path("page/index.html").read_text()
 

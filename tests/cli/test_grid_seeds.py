@@ -81,7 +81,7 @@ def test_verdicts_and_figures_are_those_of_two_specs(measured, monkeypatch):
     assert set(both["deep"].seeds) == {11, 12, 13}
     page = (measured / "reports/both/index.html").read_text()
     assert "2 variants with 5 seeds each (1–5) and 2 variants with 3 seeds each (11–13), 16 runs in all." in page
-    assert "Single claims" not in page
+    assert "Some claims use" not in page
     assert "gradient_norm at init (batches 1" in page
     assert "hidden_norm at init (batches 1, grid deep, split train)" in page
 

@@ -66,8 +66,8 @@ def test_a_row_states_estimate_interval_region_and_count():
 
 
 def test_the_criterion_of_a_claim_names_its_statistic_its_region_and_its_seeds():
-    assert criterion_text(BASE) == "Last/first: accepted is at least 2.5; 3 of 3 seeds within."
-    assert criterion_text(replace(BASE, statistic="", n=0)) == "Accepted is at least 2.5."
+    assert criterion_text(BASE) == "Last/first; accepted: at least 2.5; 3 of 3 seeds within."
+    assert criterion_text(replace(BASE, statistic="", n=0)) == "Accepted: at least 2.5."
     assert criterion_text(replace(BASE, region_low=None)) == ""
 
 

@@ -65,7 +65,7 @@ def test_fewer_columns_stand_last_however_near(results):
     found = section(results, ("one column", one, CELLS), ("both", FIRST, CELLS))
     assert [line[0] for line in lines(found)] == ["both", "one column"]
     assert "nearest comes “both” with 0.5" in found.finding
-    assert "stand last" in found.tables[0].caption
+    assert "come last" in found.tables[0].caption
 
 
 def test_what_no_seed_has_whole_is_said(results):

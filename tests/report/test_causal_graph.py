@@ -141,7 +141,7 @@ def test_a_page_lists_and_counts_cited_arrows_once(small, tmp_path):
     rows = re.compile('id="claim-([0-9]+)"><details class="claim">')
     assert sorted(rows.findall(claims)) == ["1", "2", "3", "5"]
     assert rows.findall(sections) == ["4"]
-    assert "What its arrows cite from other pages (1 claim)" in sections
+    assert "Claims of other pages that its arrows cite (1 claim)" in sections
     counts = re.search('<p class="tested counts">.*', claims)
     assert sum(int(n) for n in re.findall("</span> ([0-9]+) ", counts.group())) == 4
     assert len(read_folder(tmp_path / "graph")[2]) == 5

@@ -48,7 +48,7 @@ def test_each_cell_counts_its_seeds_and_agrees_or_not(results):
         ("batch", 0.1): ("C", "?", 1, 2, "half"),
     }
     assert rows["others"].to_list() == ["2 diverged, 1 stuck", "", "1 stuck", "1 stuck"]
-    assert found.finding.startswith("2 of 4 cells are as published; boundaries of 2 columns are 0.5 steps")
+    assert found.finding.startswith("2 of 4 cells are as published; boundaries of 2 columns are off by 0.5 grid steps")
     assert found.missing == "Missing: of 12 runs, 1 not run yet."
 
 

@@ -72,7 +72,7 @@ def test_what_is_not_shown_stands_below_the_first_figure(written):
 def test_a_difference_in_columns_is_said_as_a_sentence(written):
     page = written(differs=({"what": "Data", "ours": "Multi30k", "source": "IWSLT14"}, {"what": "Width", "ours": "64"}))
     aside = re.search(r"<aside.*?</aside>", page, re.DOTALL)[0]
-    assert "Data: Multi30k; in the paper: IWSLT14." in read(aside)
+    assert "Data: Multi30k; in the source: IWSLT14." in read(aside)
     assert "Width" not in aside
 
 

@@ -121,7 +121,7 @@ def test_cards_stand_under_their_theme_their_source_or_their_paper():
     assert (groups[1].own, groups[1].ours) == ((("supported", 1),), ())
     page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", render_index(cards)))
     assert (
-        "A talk. One question, 0 claims. Sentences of the talk: ✓ 2 supported · on margins of ours: ? 1 undecided"
+        "A talk. One question, 0 claims. Sentences of the talk: ✓ 2 supported · with margins of our own: ? 1 undecided"
         in page
     )
 

@@ -32,7 +32,7 @@ def judged(word="supported", **fields):
 )
 def test_a_difference_reads_as_one_on_the_page_and_in_a_terminal(statistic, words):
     told = judged(kind="order", statistic=statistic, region_high=-0.05, region_low=None)
-    assert criterion_text(told).startswith(f"{words[0].upper()}{words[1:]}: accepted is at most")
+    assert criterion_text(told).startswith(f"{words[0].upper()}{words[1:]}; accepted: at most")
     assert estimate_text(told).startswith(f"{words} ")
     assert estimate_text(replace(told, kind="ratio")).startswith(f"{statistic} ")
 
@@ -181,6 +181,6 @@ def test_every_verdict_has_a_colour_that_is_read_on_paper_in_both_schemes():
 
 def test_a_named_value_beyond_the_most_extreme_place_is_told_though_it_is_not_tested():
     extreme = replace(judged(), law=1.0, law_word=None, low=1.09, high=1.10)
-    assert law_text(extreme) == "1 lies outside of this interval, which is that of the most extreme place"
+    assert law_text(extreme) == "1 lies outside this interval, which belongs to the most extreme place"
     assert law_text(replace(extreme, low=0.99)) == ""
     assert law_text(replace(extreme, low=1.000001)) == ""

@@ -15,7 +15,7 @@ from lnlab.tables import Results
 @quantities.register(
     "branch_gain",
     words=QuantityWords(
-        "branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given", "‖f(x)‖²/‖x‖²"
+        "branch gain", "ratio", "mean squared norm of a sublayer's output over that of its input", "‖f(x)‖²/‖x‖²"
     ),
     of=("hidden_norm_sq",),
 )

@@ -71,7 +71,7 @@ def rate_over_edge(results: Results) -> pl.DataFrame:
 @quantities.register(
     "sharpness_at_equal_nll",
     words=QuantityWords(
-        "sharpness at one loss",
+        "sharpness at equal loss",
         "{nats} per {item}",
         "where a run first reaches the validation loss that all learning runs reach",
     ),

@@ -46,7 +46,7 @@ _Divisor = Callable[[StackShape, int], float]
     words=QuantityWords(
         "norm over DT-Fixup's factor",
         "Frobenius",
-        "norm of a matrix over the factor that DT-Fixup's formula has for its stack",
+        "norm of a matrix over DT-Fixup's factor for its stack",
     ),
     of=("parameter_norm", "input_norm_max"),
 )

@@ -44,7 +44,7 @@ def transfer_sentences(plan: Plan, document: SpecDocument, known: "Registries") 
         loaded, fresh, unused = (len(names) for names in (transfer.loaded, transfer.fresh, transfer.unused))
         sentences.append(
             f"Runs begin with weights of a run of {name} after {unit.origin.step} training steps: {loaded} of "
-            f"{loaded + fresh} parameter tensors are taken over, {fresh} begin anew, and {unused} of that run are not "
-            "used."
+            f"{loaded + fresh} parameter tensors are copied, {fresh} are initialized anew, and {unused} of that run "
+            "are not used."
         )
     return tuple(dict.fromkeys(sentences))

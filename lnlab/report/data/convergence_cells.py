@@ -293,4 +293,4 @@ def boundary_error_text(columns: Sequence[ReproducedColumn], errors: Mapping[int
         return ""
     values = list(errors.values())
     off = format_short(sum(values) / len(values))
-    return f"boundaries of {count_noun(len(columns), 'column')} are {off} steps of the grid off on average"
+    return f"boundaries of {count_noun(len(columns), 'column')} are off by {off} grid steps on average"

@@ -67,7 +67,7 @@ class Lines(Figure):
     def caption(self) -> str:
         """As that of every figure, with a sentence where series have panels, or stand beside their places."""
         panels = "One panel per variant; grey: all others." if self.in_panels else ""
-        apart = "Series at one place stand side by side." if self.apart else ""
+        apart = "Series at the same position are drawn side by side." if self.apart else ""
         return " ".join(filter(None, (super().caption, panels, apart)))
 
     def drawing(self) -> dict[str, Json]:

@@ -22,9 +22,9 @@ _ROLE_HEADINGS: Mapping[Role, str] = {
     "control": "Controls",
 }
 _ROLE_MEANINGS: Mapping[Role, str] = {
-    "source": "claims of the source are what the cited source says",
+    "source": "claims of the source state what the cited source says",
     "alternative": "competing readings come from other sources",
-    "prediction": "our predictions have margins of our own",
+    "prediction": "our predictions and their margins are our own",
     "control": "controls must hold for the others to mean anything",
 }
 
@@ -107,8 +107,7 @@ def roles_sentence(facts: ReportFacts, verdicts: Iterable[Verdict]) -> str:
     """Explain the headings of a page's claims. Empty if it has only claims of its own."""
     headings = grouped_by_role(facts, verdicts)
     meanings = [_ROLE_MEANINGS[role] for role, heading in _ROLE_HEADINGS.items() if heading in headings]
-    text = "; ".join(meanings)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return " ".join(f"{meaning[0].upper()}{meaning[1:]}." for meaning in meanings)
 
 
 def claim_groups(

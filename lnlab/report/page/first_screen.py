@@ -35,8 +35,8 @@ def not_shown(facts: ReportFacts, rows: Sequence[ClaimRow]) -> list[list[tuple[s
         if isinstance(first, str):
             sentences.append(linked_citations(first))
         else:
-            paper = f"; in the paper: {first['source']}" if first.get("source") else ""
-            sentences.append(linked_citations(f"{first['what']}: {first['ours']}{paper}".rstrip(".") + "."))
+            source = f"; in the source: {first['source']}" if first.get("source") else ""
+            sentences.append(linked_citations(f"{first['what']}: {first['ours']}{source}".rstrip(".") + "."))
     undecided = sorted(
         (row for row in rows if row.verdict.verdict == "undecided"),
         key=lambda row: (not row.verdict.primary, row.number),

@@ -223,7 +223,7 @@ def _model(settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Js
     else:
         stacks_text = " ".join(f"The {stack} has {what}." for stack, what in stacks.items())
     cross = "" if "decoder.cross_attention" in by_method else _values_in_words(by_path, "decoder.cross_attention")
-    cross_text = f" The decoder comes {cross}." if cross else ""
+    cross_text = f" The decoder is built {cross}." if cross else ""
     kind = _plain_values(by_path, "model").replace("encoder_decoder", "encoder-decoder").replace("_", " ")
     text = f"The model is {indefinite_article(kind)} {kind} ({_params(by_path, 'model')}). {stacks_text}{cross_text}"
     names: dict[str, None] = {}
@@ -352,7 +352,7 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
     )
     return (
         f"{join_words(of_lists)}, {count_noun(drawn_runs.height, 'run')} in all. "
-        f"{f'Single claims use {alone}. ' if further else ''}{pairs} Intervals are over seeds, and each caption "
+        f"{f'Some claims use {alone}. ' if further else ''}{pairs} Intervals are over seeds, and each caption "
         "names their kind: the Student interval of a geometric mean is on the logarithmic scale, that of a mean on the "
         "linear scale."
     )

@@ -130,7 +130,7 @@ def candidates(
         "seeds agree",
         Grid("", ("candidate", "steps off", "cells", *headings), tuple(body)),
         statistics=((MEAN, exact),),
-        notes=() if all(score.whole for score in ranked) else ("Candidates with fewer columns stand last.",),
+        notes=() if all(score.whole for score in ranked) else ("Candidates with fewer columns come last.",),
     )
     return Section(finding, tables=(table,), missing=missing_note, rows=rows)
 

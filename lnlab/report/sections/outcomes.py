@@ -89,7 +89,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
     subject = "Outcome of the runs by variant: finished of all, diverged, and the update of divergence"
     if learned:
         best = reference_text({**selection, "quantity": _LEARNED})
-        scale = f"0 is the entropy of the token frequencies or worse, 1 the lowest median final nll among {best}"
+        scale = f"0 is the entropy of the token frequencies or worse, 1 the lowest median final nll of {best}"
         subject += f". A run has learned if its learned fraction is above 0.9: {scale}"
     if columns:
         subject += f". Columns: {'; '.join(map(quantity_with_unit, columns))}"

@@ -247,8 +247,8 @@ def cumulative_spectrum(
         "without a kernel, in steps at outliers and through the midpoints of its steps elsewhere; both axes are "
         "logarithmic",
         notes=(
-            "Nothing is drawn below a tenth of an eigenvalue, nor nearer to 0 than a thousandth of all lie on either "
-            f"side.{spectra.steps_sentence}",
+            "Numbers below a tenth of an eigenvalue are not drawn. The x-axis begins where at most a thousandth of all "
+            f"eigenvalues lie beyond x.{spectra.steps_sentence}",
         ),
         shows=f"Numbers of eigenvalues of the {name} beyond x, on both sides, on logarithmic axes, for "
         f"{join_words(spectra.names)}",

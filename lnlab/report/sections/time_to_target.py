@@ -59,7 +59,7 @@ def time_to_target(
     if target is None:
         reference = reference_text({**(where or {}), "quantity": _UPDATES})
         level = (
-            f"{TARGET_FACTOR} times the highest median final nll among {reference}; those that learned less than a "
+            f"{TARGET_FACTOR} times the highest median final nll of {reference}; variants that learned less than a "
             "quarter of the best do not count"
         )
     else:

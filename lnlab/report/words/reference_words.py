@@ -15,7 +15,7 @@ _ALL_VARIANTS = "all variants"
 
 
 def reference_text(selection: Mapping[str, Json]) -> str:
-    """``Post-LN, warm-up``, ``Post-LN or Pre-LN, of the same schedule kind``, ``all variants``.
+    """``Post-LN, warm-up``, ``Post-LN or Pre-LN, with the same schedule kind``, ``all variants``.
 
     Args:
         selection: with the quantity, and the reference if it names one.
@@ -24,7 +24,7 @@ def reference_text(selection: Mapping[str, Json]) -> str:
     texts = []
     for group in parse_reference(BEST if reference is None else reference):
         conditions = [_condition(path, value) for path, value in group.conditions.items()]
-        same = [f"of the same {path.replace('.', ' ')}" for path in group.same]
+        same = [f"with the same {path.replace('.', ' ')}" for path in group.same]
         texts.append(", ".join((conditions or [_ALL_VARIANTS]) + same))
     return join_words(texts, "or")
 

@@ -57,10 +57,10 @@ def criterion_text(verdict: Verdict) -> str:
         return ""
     inside = f"; {verdict.inside} of {count_noun(verdict.n, 'seed')} within" if verdict.n else ""
     words = statistic_words(verdict)
-    statistic = f"{words[0].upper()}{words[1:]}: a" if words else "A"
+    statistic = f"{words[0].upper()}{words[1:]}; a" if words else "A"
     owner = " (margin: ours)" if verdict.margin == "ours" else ""
     law = f"; {text}" if (text := law_text(verdict)) else ""
-    return f"{statistic}ccepted is {region_in_words(verdict.region_low, verdict.region_high)}{owner}{inside}{law}."
+    return f"{statistic}ccepted: {region_in_words(verdict.region_low, verdict.region_high)}{owner}{inside}{law}."
 
 
 def look_lines(looks: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def intervals_sentence(verdicts: Sequence[Verdict]) -> str:
     """State how much the intervals of a page cover."""
     if all(verdict.level == ALPHA for verdict in verdicts):
         return "Estimates have 95 % intervals over seeds"
-    return "Intervals over seeds are the deciding ones: 95 %, or the level beside them after several looks"
+    return "Intervals over seeds are those that decided: at 95 %, or after several looks at the level beside them"
 
 
 def common_scope(verdicts: Sequence[Verdict]) -> str:

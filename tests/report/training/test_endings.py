@@ -176,16 +176,16 @@ def test_without_a_target_the_quantity_of_that_name_is_taken(grid):
         assert time_to_target(grid).finding == "No run has a time to the target yet"
         return
     section = time_to_target(grid)
-    assert "1.02 times the highest median final nll among all variants" in section.tables[0].caption
+    assert "1.02 times the highest median final nll of all variants" in section.tables[0].caption
     named = time_to_target(grid, where={"placement": ["post", "pre"], "reference": {"placement": "pre"}})
-    assert "final nll among Pre-LN; those that learned less than a quarter" in named.tables[0].caption
+    assert "final nll of Pre-LN; variants that learned less than a quarter" in named.tables[0].caption
 
 
 def test_whether_runs_have_learned_is_said_where_a_reference_says_it(grid):
     """Two placements: of no reference there is no column, and the caption names the one that there is."""
     assert "learned" not in outcomes(grid, numbers=[END]).tables[0].caption
     section = outcomes(grid, where={"reference": {"placement": "pre"}}, numbers=[END])
-    assert "1 the lowest median final nll among Pre-LN." in section.tables[0].caption
+    assert "1 the lowest median final nll of Pre-LN." in section.tables[0].caption
 
 
 def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, tmp_path):

@@ -166,14 +166,13 @@ def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
         (
             stacks,
             "The modules of each model as it is built, from the tokens at the bottom upward. A dashed frame is a "
-            f"layer, with how often it is repeated; + adds{memory}",
+            f"layer, marked with its number of repetitions; + adds{memory}",
             "Whole models, as boxes and arrows",
             ". ".join(words),
         ),
         (
             inside,
-            f"The sublayers opened. An arrow in a box is that of a matrix, from how many coordinates to how "
-            f"many{whose}",
+            f"The sublayers opened. An arrow in a box stands for a matrix, with its input and output dimensions{whose}",
             "The sublayers of these models opened, as boxes and arrows",
             "; ".join(drawn_inside),
         ),
