@@ -37,7 +37,8 @@ def test_the_sentence_of_one_claim_speaks_of_one():
         "probability at most 2.5 %."
     )
     assert "which is not decided. Whatever" in error_sentence([judged(numbers, at_least=2)])
-    assert "which is decided, after more than one look. Whatever" in error_sentence([judged(numbers, look=2, at_least=1)])
+    twice = error_sentence([judged(numbers, look=2, at_least=1)])
+    assert "which is decided, after more than one look. Whatever" in twice
     assert " 1 stays decided at a joint" in error_sentence([judged(numbers, at_least=1), judged(numbers, at_least=2)])
 
 

@@ -95,9 +95,9 @@ def test_panels_share_axes_and_the_kernel_follows_the_narrowest(spectra):
     (own,) = spectral_density(spectra, where={"placement": "pre"}).charts
     said = [c.caption.partition("standard deviation ")[2].partition(" in every")[0] for c in (chart, own)]
     assert said[0] == said[1]
-    assert (
-        section.finding
-        == "The Hessian of all parameters reaches on average from −3.1 to 6.1 in Post-LN and from −1 to 2 in Pre-LN"
+    assert section.finding == (
+        "The spectrum of the Hessian of all parameters extends on average from −3.1 to 6.1 in Post-LN and from −1 to 2 "
+        "in Pre-LN"
     )
 
 
@@ -148,7 +148,7 @@ def test_the_three_spreads_of_the_table_are_kept_apart(spectra):
     assert rows["Pre-LN", "largest_eigenvalue", OVER_BATCH_PARTS]["estimate"] == pytest.approx(expected)
     assert ("Pre-LN", "largest_eigenvalue", OVER_START_VECTORS) not in rows
     assert rows["Pre-LN", "outliers", OVER_SEEDS]["estimate"] == 2
-    assert "an eigenvalue lies within 0.001 of each end" in section.finding
+    assert "an eigenvalue lies within 0.001 of each estimated end" in section.finding
 
 
 def test_a_matrix_has_a_table_and_choices_narrow_them(spectra):
@@ -388,7 +388,7 @@ def test_a_notebook_computes_the_bounds_of_a_budget(budgets, facts, tmp_path, mo
 def test_of_two_methods_at_two_steps_the_heading_names_both_methods_at_the_last():
     rows = [r for p in ("post", "pre") for s in (1, 2, 3) for step in (0, 5) for r in rows_of(p, s, step=step)]
     finding = spectral_density(results_of(rows)).finding
-    assert finding.startswith("The Hessian of all parameters reaches on average from ")
+    assert finding.startswith("The spectrum of the Hessian of all parameters extends on average from ")
     assert "in Post-LN after 5 training steps and from " in finding
     assert finding.endswith(" in Pre-LN after 5 training steps")
     assert "before training" not in finding

@@ -12,6 +12,7 @@ from lnlab.report.data.basin_runs import BetterEnd, SweepRuns
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.figures.findings import not_told_apart
 from lnlab.report.section import Figure
+from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.wording import MAX_NAMED, format_short, format_value, in_variant, join_words
 
 _ROW_HEIGHT = 0.07
@@ -72,10 +73,11 @@ def at_the_edge(runs: SweepRuns, best: BetterEnd) -> list[str]:
     return found
 
 
-def basin_finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
+def basin_finding(runs: SweepRuns, over: str, best: BetterEnd, quantity: str) -> str:
     """State where each series has its best median, and whether that is an edge of its grid."""
     optima: dict[str, tuple[float, str]] = {}  # the best place of a series, and which edge of the grid it is
     failed, clauses = [], []
+    named = quantity_name(quantity)
     for name in runs.names:
         line = runs.points.filter(pl.col("series") == name)
         ranked = line.drop_nulls("estimate").sort("estimate", descending=best == "highest", maintain_order=True)
@@ -93,10 +95,12 @@ def basin_finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
         if alike:
             note = " up to the edge of the grid; the optimum may lie beyond it" if edges.keys() & {x, *alike} else ""
             values = join_words(map(format_value, sorted([x, *alike])), "or")
-            clauses.append(f"{who} {values}, indistinguishable over seeds ({format_short(value)}){note and ',' + note}")
+            clauses.append(
+                f"{who} {values}, indistinguishable over seeds ({named} {format_short(value)}){note and ',' + note}"
+            )
             continue
         note = f", the {edges[x]} of the grid; the optimum may lie beyond it" if x in edges else ""
-        clauses.append(f"{who} {format_value(x)} ({format_short(value)}){note}")
+        clauses.append(f"{who} {format_value(x)} ({named} {format_short(value)}){note}")
     if len(clauses) > MAX_NAMED:
         low, high = (pick(optima, key=lambda name: optima[name][0]) for pick in (min, max))
         smallest, largest = format_value(optima[low][0]), format_value(optima[high][0])

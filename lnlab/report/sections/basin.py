@@ -63,7 +63,7 @@ def basin(
         subject=f"{quantity_definition(quantity)} against the {name}. Dots: {runs.dots}",
         notes=tuple(notes),
         shows=f"Line chart of the {quantity_with_unit(quantity)}, against the {title}",
-        finding=basin_finding(runs, name, best),
+        finding=basin_finding(runs, name, best, quantity),
         headings={
             "series": "variant",
             "x": name,

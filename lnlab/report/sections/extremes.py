@@ -151,7 +151,7 @@ def extremes(
     by_variant = join_words(f"{format_short(e.estimate)} in {e.variant}" for e in maxima)
     finding = f"The largest eigenvalue of the {first} is {by_variant}"
     if residuals := [e.estimate for e in entries if (e.matrix, e.statistic) == (first, RESIDUAL)]:
-        finding += f"; an eigenvalue lies within {format_short(max(residuals))} of each end"
+        finding += f"; an eigenvalue lies within {format_short(max(residuals))} of each estimated end"
     return Section(finding, tables=tuple(tables), missing=missing_runs_sentence(runs), rows=stored_rows)
 
 

@@ -278,7 +278,7 @@ def _reach_sentence(spectra: Spectra, name: str) -> str:
         last_moment = moment_in_words(int(spectra.rows["step"].max()))  # type: ignore[arg-type]
         spans = [span for span in spans if span.endswith(last_moment)] or spans
     average = " on average" if ends.group_by("series").len()["len"].max() != 1 else ""
-    return f"The {name} reaches{average} {two_at_most(spans, sentences=False)}"
+    return f"The spectrum of the {name} extends{average} {two_at_most(spans, sentences=False)}"
 
 
 def _unmeasured(spectra: Spectra, name: str) -> Section:

@@ -111,8 +111,8 @@ def test_a_basin_joins_medians_and_counts_what_diverged(grid, course):
     crosses = [row for rows in chart.spec["datasets"].values() for row in rows]
     assert [(row["series"], row["x"], row["label"]) for row in crosses] == [("Post-LN", 3e-3, "3/5")]
     assert section.finding == (
-        f"Post-LN is best at the learning rate 0.001 ({median(values):.2g}); "
-        f"Pre-LN is best at the learning rate 0.001 ({course('pre', 1e-3, 2.5, 200) + 0.2:.2g})"
+        f"Post-LN is best at the learning rate 0.001 (toy end {median(values):.2g}); "
+        f"Pre-LN is best at the learning rate 0.001 (toy end {course('pre', 1e-3, 2.5, 200) + 0.2:.2g})"
     )
     assert "NaN" not in to_svg(spec_with_data(chart))
     assert chart.statistic.centre == "median"
@@ -120,7 +120,8 @@ def test_a_basin_joins_medians_and_counts_what_diverged(grid, course):
 
 def test_an_optimum_on_the_edge_of_the_grid_is_flagged(trained):
     edge = trained(rates=(1e-3, 2e-3))
-    assert "0.001 (2.9), the smallest of the grid; the optimum may lie beyond it" in basin(edge, quantity=END).finding
+    finding = basin(edge, quantity=END).finding
+    assert "0.001 (toy end 2.9), the smallest of the grid; the optimum may lie beyond it" in finding
     alone = trained(rates=(1e-3,))
     assert "of the grid" not in basin(alone, quantity=END).finding
 
@@ -208,8 +209,8 @@ def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, 
 @pytest.mark.parametrize(
     ("second", "text"),
     [
-        ([2.0, 2.2, 2.1], "The best learning rate is 0.001 or 0.01, indistinguishable over seeds (2.1)"),
-        ([2.5, 2.7, 2.58], "The best learning rate is 0.001 (2.1)"),
+        ([2.0, 2.2, 2.1], "The best learning rate is 0.001 or 0.01, indistinguishable over seeds (final nll 2.1)"),
+        ([2.5, 2.7, 2.58], "The best learning rate is 0.001 (final nll 2.1)"),
     ],
 )
 def test_a_basin_names_one_best_value_only_where_seeds_tell_it_from_the_next(second, text):
@@ -224,4 +225,4 @@ def test_a_basin_names_one_best_value_only_where_seeds_tell_it_from_the_next(sec
     runs = SweepRuns(
         seeds=drawn, points=median_points(drawn), names=(SINGLE_SERIES,), missing="", rows={}, diverged=pl.DataFrame()
     )
-    assert basin_finding(runs, "learning rate", "lowest") == text
+    assert basin_finding(runs, "learning rate", "lowest", "final_nll") == text

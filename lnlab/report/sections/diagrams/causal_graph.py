@@ -42,9 +42,9 @@ _SUBJECT = (
 )
 _NOT_JUDGED = "not judged"
 _OUTCOME_WORDS: Mapping[Outcome, str] = {
-    "both hold": "hold by observation and by intervention",
-    "they disagree": "hold by one of the two and are contradicted by the other",
-    "both fail": "are contradicted by both",
+    "both hold": "hold under observation and intervention",
+    "they disagree": "hold under one and are contradicted under the other",
+    "both fail": "are contradicted under both",
     "open": "are open",
 }
 
