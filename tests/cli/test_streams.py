@@ -56,10 +56,10 @@ def test_a_reader_that_goes_away_ends_a_command_quietly(workdir):
     ("streams", "code"),
     [(">&-", NOT_PRINTED), (">/dev/full", NOT_PRINTED), ("2>/dev/full", 0), ("2> >(exec 0<&-) >/dev/null", 0)],
 )
-def test_nothing_of_a_run_is_lost_with_its_output(streams, code, tiny):
+def test_nothing_of_a_run_is_lost_with_its_output(streams, code, tiny, lnlab_process):
     done = shell(f"{LNLAB} run {tiny} -w 1 {streams}")
     assert (done.returncode, "Traceback" in done.stderr) == (code, False)
-    again = shell(f"{LNLAB} run {tiny} -w 1 --json")
+    again = lnlab_process(["run", str(tiny), "--json"], tiny.parent, workers=False)
     assert '"computed": 0' in again.stdout
     assert '"reused": 6' in again.stdout
     assert Store(tiny.parent / ".lnlab").damage() == []
