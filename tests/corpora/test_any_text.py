@@ -6,9 +6,9 @@ import sys
 import pytest
 
 SHAPES = {
-    "one word of 300,000 letters": "SENTENCES + ['a' * 300_000]",
-    "one word of 300,000 random letters": "SENTENCES + [''.join(random.choices(LETTERS, k=300_000))]",
-    "one word of a million letters": "SENTENCES + [''.join(random.choices(LETTERS, k=1_000_000))]",
+    "one word of 80,000 letters": "SENTENCES + ['a' * 80_000]",
+    "one word of 80,000 random letters": "SENTENCES + [''.join(random.choices(LETTERS, k=80_000))]",
+    "one word of 250,000 random letters": "SENTENCES + [''.join(random.choices(LETTERS, k=250_000))]",
     "thirty thousand distinct words in a line": "[' '.join(f'w{i:x}q{i * 7919:x}' for i in range(30_000))]",
     "control characters": "SENTENCES + ['\\x01\\x02\\x1b[31m' * 20_000, 'a\\x1c' * 100_000]",
     "emoji": "SENTENCES + ['\\U0001f600\\u200d\\U0001f469' * 50_000]",

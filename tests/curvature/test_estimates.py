@@ -53,7 +53,7 @@ def test_intervals_cover():
     assert all(0.93 <= share <= 0.97 for share in coverage(300))
 
 
-@pytest.mark.slow
+@pytest.mark.torture
 def test_intervals_cover_in_a_thousand_experiments():
     assert all(0.93 <= share <= 0.97 for share in coverage(1000))
 
