@@ -342,7 +342,7 @@ def render_index(cards: Sequence[Card], templates: Path | None = None) -> str:
         ReportError: the templates are not there.
     """
     folders = html.template_folders(templates)
-    jinja = html.template_environment(folders)
+    jinja = html.template_environment(tuple(folders))
     style = jinja.get_template("style.css").render() + jinja.get_template("index.css").render()
     script = html.template(folders, "index.js") or ""
     return jinja.get_template("index.html.j2").render(

@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -59,10 +60,19 @@ def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
     return (*(() if user_folder is None else (user_folder,)), *shipped)
 
 
-def template_environment(folders: Sequence[Path]) -> Environment:
-    """The Jinja environment of every template. It escapes text and refuses names that do not exist."""
+@cache
+def template_environment(folders: tuple[Path, ...]) -> Environment:
+    """The Jinja environment of every template. It escapes text and refuses names that do not exist.
+
+    To compile the templates takes as long as to draw a small page, so that one process does it once.
+    """
+
+    def load(name: str) -> tuple[str, None, Callable[[], bool]] | None:
+        text = template(folders, name)
+        return None if text is None else (text, None, lambda: template(folders, name) == text)
+
     jinja = Environment(
-        loader=FunctionLoader(lambda name: template(folders, name)),
+        loader=FunctionLoader(load),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -111,7 +121,7 @@ def page_script(folders: Sequence[Path]) -> str:
 
 def page_style(folders: Sequence[Path]) -> str:
     """The style of a page."""
-    return template_environment(folders).get_template("style.css").render()
+    return template_environment(tuple(folders)).get_template("style.css").render()
 
 
 def render_page(
@@ -147,7 +157,7 @@ def render_page(
         lean: leave out what the data beside the page say as well, and links to files that a lean report lacks.
         is_there: whether a file exists, by its path from the page. The page links only to files that exist.
     """
-    jinja = template_environment(folders)
+    jinja = template_environment(tuple(folders))
     own_style = None if style_path else style
     inline = None if shared else script
     single = shared is None
@@ -258,7 +268,7 @@ def figure_pages(
         style: of the pages.
         script_path: path from these pages to the script that they share with the report.
     """
-    template = template_environment(folders).get_template("figure.html.j2")
+    template = template_environment(tuple(folders)).get_template("figure.html.j2")
     files = {}
     for drawn in drawn_parts:
         for figure in part_of_page(drawn, single=False)["figures"]:
