@@ -95,7 +95,8 @@ def test_values_are_written_as_their_author_would():
     assert format_short(0.6594) == "0.66"
     assert format_short(1234.5) == "1234"
     assert format_short(math.inf) == "∞"
-    assert format_short(2.987e7) == "2.99 × 10⁷"
+    assert format_short(2.987e7) == "3.0 × 10⁷"
+    assert format_short(-468_389) == "−4.7 × 10⁵"
     assert format_short(3.4e-8) == "3.4 × 10⁻⁸"
     assert format_short(0.00029) == "0.00029"
 
@@ -155,9 +156,9 @@ def test_an_edge_of_a_region_has_no_more_digits_than_it_needs():
 
 
 def test_factors_are_words_where_they_need_a_power_of_ten():
-    told = ["grows 7.6×", "falls to 0.22×", "stays level (1×)", "grows by a factor of 3.86 × 10⁹"]
+    told = ["grows 7.6×", "falls to 0.22×", "stays level (1×)", "grows by a factor of 3.9 × 10⁹"]
     assert [growth_in_words(ratio) for ratio in (7.6, 0.22, 1.004, 3.86e9)] == told
-    assert growth_in_words(1 / 4.5e5) == "falls by a factor of 450000"
+    assert growth_in_words(1 / 4.5e5) == "falls by a factor of 4.5 × 10⁵"
 
 
 def test_an_unknown_quantity_is_called_by_its_words():

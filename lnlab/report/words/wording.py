@@ -178,10 +178,11 @@ def format_value(value: Json) -> str:
 
 
 def format_short(value: float) -> str:
-    """A number for a heading: two significant digits, and no fewer than stand before the point."""
-    if not math.isfinite(value) or abs(value) >= 100:
+    """A number for a heading: two significant digits, or all before the point where these are three or four."""
+    if not math.isfinite(value) or 100 <= abs(value) < 1e4:
         return format_number(value)
-    return format_scientific(value, 1) if 0 < abs(value) < 1e-4 else format_value(float(f"{value:.2g}"))
+    in_range = value == 0 or 1e-4 <= abs(value) < 1e4
+    return format_value(float(f"{value:.2g}")) if in_range else format_scientific(value, 1)
 
 
 def format_apart(values: Sequence[float]) -> list[str]:
