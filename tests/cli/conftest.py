@@ -134,7 +134,7 @@ def client(
         thread.join()
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def nothing_around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No data and no store but those of the tests."""
     with pytest.MonkeyPatch.context() as patch:
