@@ -77,7 +77,8 @@ def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapp
             raise ReportError(Issue("damaged", str(readme), what, remedy))
         source = figures[path.stem]
         try:
-            drawn[path] = svg_to_png(source.read_text(encoding="utf-8"))
+            # A README is about 900 pixels wide, and its pictures are committed again whenever they change.
+            drawn[path] = svg_to_png(source.read_text(encoding="utf-8"), scale=1.5)
         except (OSError, ValueError, RuntimeError) as error:  # the last is what the converter raises of no SVG
             what = f"cannot be read: {str(error).partition(chr(10))[0]}"
             remedy = f"lnlab report --from {folders[path.stem]}"
