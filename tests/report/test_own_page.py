@@ -88,6 +88,6 @@ def test_nor_does_one_of_the_notebook_or_of_a_paper_that_includes_it(own, tmp_pa
 def test_with_a_source_each_role_keeps_its_heading(own, facts):
     _, without, verdicts = own
     assert list(grouped_by_role(facts, verdicts)) == ["Claims of the source", "Our predictions"]
-    assert roles_sentence(facts, verdicts).startswith("Claims of the source are")
+    assert roles_sentence(facts, verdicts).startswith("Claims of the source state")
     assert list(grouped_by_role(without, verdicts)) == ["Claims"]
     assert roles_sentence(without, verdicts) == ""

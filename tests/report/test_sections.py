@@ -98,7 +98,7 @@ def test_series_at_different_last_steps_are_named_by_them(results):
 
 
 @pytest.mark.parametrize(
-    ("power", "words"), [(9, "grows by a factor of 1.00 × 10⁹"), (-9, "falls by a factor of 1.00 × 10⁹")]
+    ("power", "words"), [(9, "grows by a factor of 1.0 × 10⁹"), (-9, "falls by a factor of 1.0 × 10⁹")]
 )
 def test_factors_beyond_all_digits_are_told_in_words(results, power, words):
     far = changed(results, pl.lit(10.0) ** (power * (pl.col("layer") - 1) / 5))
