@@ -32,8 +32,8 @@ class Parameters(BaseModel):
 
 
 @dataclass(frozen=True)
-class Form:
-    """Marks text of one form: ``Annotated[str, Form(pattern, words)]``. Other text is refused with ``write WORDS``."""
+class TextForm:
+    """Text of one form, as ``Annotated[str, TextForm(pattern, words)]``: other text is refused with ``write WORDS``."""
 
     pattern: str
     words: str

@@ -10,12 +10,12 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lnlab.keys import Json
-from lnlab.parameters import Form
+from lnlab.parameters import TextForm
 from lnlab.select.selection import value_list
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _Rate = Annotated[float, Field(gt=0)]
-ConvergenceLetters = Annotated[str, Form("[CN]+", "one letter, C or N, for each of the rates")]
+ConvergenceLetters = Annotated[str, TextForm("[CN]+", "one letter, C or N, for each of the rates")]
 
 
 class PrintedTable(BaseModel):

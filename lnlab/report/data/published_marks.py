@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from lnlab.keys import Json
-from lnlab.parameters import Form
+from lnlab.parameters import TextForm
 from lnlab.report.data.figure import FigureData, finite_numbers
 from lnlab.report.data.table_cells import Digits
 from lnlab.report.words.wording import count_noun, format_value, join_words
 
 PRINTED = "printed by the source"
-_Place = Annotated[str, Form(r"last|-?\d+(\.\d+)?", 'last, or a number in quotes: "6"')]
+_Place = Annotated[str, TextForm(r"last|-?\d+(\.\d+)?", 'last, or a number in quotes: "6"')]
 PublishedPoints = Mapping[str, Mapping[_Place, float | Digits]]
 """``{series: {x: number}}``; ``last`` is the last place that the series is drawn at."""
 _MOST_STRETCH = 2.0

@@ -13,7 +13,7 @@ from lnlab.claims.criterion import FINISHING
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.parameters import Form
+from lnlab.parameters import TextForm
 from lnlab.report.data.series import ended_runs, labelled_values
 from lnlab.report.words.wording import join_words
 from lnlab.select.select import runs_with
@@ -22,7 +22,9 @@ from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 
 StatisticName = Literal["mean", "geometric_mean", "median"]
-Digits = Annotated[str, Form(r"-?\d+(\.\d+)?", 'a number in quotes, with the digits that the source prints: "0.810"')]
+Digits = Annotated[str, TextForm(r"-?\d+(\.\d+)?", 'a number in quotes, with the digits of the source: "0.810"')]
+    str, TextForm(r"-?\d+(\.\d+)?", 'a number in quotes, with the digits that the source prints: "0.810"')
+]
 Published = Mapping[str, Mapping[str, float | Digits]]
 CellLabel = str | float
 TablePlace = tuple[CellLabel, CellLabel]
