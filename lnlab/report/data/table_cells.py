@@ -23,8 +23,6 @@ from lnlab.tables import Results
 
 StatisticName = Literal["mean", "geometric_mean", "median"]
 Digits = Annotated[str, TextForm(r"-?\d+(\.\d+)?", 'a number in quotes, with the digits of the source: "0.810"')]
-    str, TextForm(r"-?\d+(\.\d+)?", 'a number in quotes, with the digits that the source prints: "0.810"')
-]
 Published = Mapping[str, Mapping[str, float | Digits]]
 CellLabel = str | float
 TablePlace = tuple[CellLabel, CellLabel]
