@@ -190,7 +190,8 @@ def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
 def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Check the names of grids with seeds of their own, and that no run is of two grids with different ones."""
     stated, names = checked.experiment.grid_seeds, checked.merged.grid_names
-    issues = [issue for name in stated for issue in unknown_grids(checked.merged, ("grid_seeds", name), [name])]
+    unknown = [issue for name in stated for issue in unknown_grids(checked.merged, ("grid_seeds", name), [name])]
+    issues = [replace(issue, code="unknown-key") for issue in unknown]  # the name is a key here, and located as one
     if issues or not stated:
         return checked, checked.merged.located(issues)
     apart: dict[tuple[str, str], Issue] = {}

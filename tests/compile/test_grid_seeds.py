@@ -109,7 +109,7 @@ def test_what_a_claim_requires_is_read_on_its_seeds_too(plan):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("{mny: 11-12}", "grid_seeds.mny: no grid of the sweep is called 'mny'; did you mean 'many'?"),
+        ("{mny: 11-12}", ":14: grid_seeds.mny: no grid of the sweep is called 'mny'; did you mean 'many'?"),
         ("{many: 0}", "grid_seeds.many: found 0; at least one seed is needed"),
         ("[many]", "grid_seeds: found"),
     ],
