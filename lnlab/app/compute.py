@@ -40,7 +40,7 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
     """
     known = load_registries(request.plugins)
     tuned = 0
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[Decision, ...] = manner.reported.decisions if manner.reported else ()
     with _machines(manner) as where:
         while True:
             plan, document = compile_request(request, known, decisions)
@@ -112,7 +112,8 @@ def compute_round(
 ) -> RunSummary:
     """Compute what the store lacks of the plan of one stage, on this machine where no other is named."""
     where = where or ThisMachine(manner.workers)
-    misses = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed)
+    reported = manner.reported.trajectories(plan, known) if manner.reported else frozenset()
+    misses = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed, reported=reported)
     missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
     due_units = [
         replace(unit, measurements=tuple(m for m in unit.measurements if m.key in missing_keys[unit.key]))
@@ -129,7 +130,8 @@ def compute_round(
             return replace(before, stored=stored)
     # Only now, as the states that these units begin with were computed above.
     due_units = with_weights(store, plan, due_units)
-    return compute_units(store, plan, stored, due_units, request, known, manner, where)
+    done = compute_units(store, plan, stored, due_units, request, known, manner, where)
+    return replace(done, reported=reported)
 
 
 def plan_here(

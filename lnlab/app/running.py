@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,14 +40,17 @@ class RunResult:
     Attributes:
         request: the question.
         summary: how the run went: units, seconds, signal.
-        results: the rows of all runs of the plan, new and old, joined.
-        verdicts: one per claim, in the order of the spec. Empty after an interruption.
+        results: the rows of all runs of the plan, new and old, joined. Those of reports are not among them.
+        verdicts: one per claim, in the order of the spec. Empty after an interruption, and where reports have the rows
+            of other runs: ``lnlab report SPEC --rows-from`` judges these together with those of the store.
+        rows_from: these reports.
     """
 
     request: Request = field(repr=False)
     summary: RunSummary = field(repr=False)
     results: "Results" = field(repr=False)
     verdicts: "Verdicts"
+    rows_from: tuple[Path, ...] = ()
 
     @property
     def plan(self) -> str:
@@ -101,6 +104,7 @@ def run_request(
     tasks: int | None = None,
     sbatch: Sequence[str] = (),
     wait: bool = True,
+    rows_from: Sequence[Path] = (),
 ) -> RunResult:
     """Compute what the store lacks for a request and judge its claims. With nothing to do, torch is not imported.
 
@@ -120,17 +124,21 @@ def run_request(
         tasks: number of tasks of a SLURM array. None means one for each unit, up to 16.
         sbatch: its parameters, as ``partition=short``.
         wait: whether to wait for it. Otherwise no claim is judged.
+        rows_from: reports whose runs are not computed again. No claim is judged then.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus, the store, a tracker, the report, or the size of a unit.
+        LabError: what is wrong with the spec, a corpus, the store, a tracker, a report, or the size of a unit.
     """
     from lnlab.claims.verdicts import Verdicts
     from lnlab.record.evidence import plan_results
     from lnlab.record.judging import plan_verdicts
 
     parameters = _checked_executor(executor, address, tasks, sbatch, wait=wait)
+    for option, given in (("--executor slurm", executor == ExecutorKind.slurm), ("--max-minutes", max_minutes)):
+        if rows_from and given:
+            raise LabError(Issue("wrong-option", "--rows-from", f"goes without {option}", "leave one of them out"))
     trackers = open_trackers(parse_destinations(export), request.spec.stem, request.profile)
-    stored = remembered_plan(store, request)
+    stored = None if rows_from else remembered_plan(store, request)
     if stored is not None and not work_to_do(store.lacks(stored), retry_failed=retry_failed):
         store.used(stored)
         summary = RunSummary(stored)
@@ -143,6 +151,13 @@ def run_request(
         from lnlab.app.compute import compute_missing as compute
         from lnlab.app.rounds.units import RunOptions
 
+        reported = None
+        if rows_from:
+            from lnlab.record.registries import load_registries
+            from lnlab.record.reported_runs import reported_runs
+
+            known = load_registries(request.plugins)
+            reported = reported_runs(rows_from, request.profile, request.overrides, known)
         memory = int(max_memory * 1e9) if max_memory is not None else None
         if max_minutes is not None:
             from lnlab.app.planning.limits import within_minutes
@@ -165,19 +180,21 @@ def run_request(
             tasks=tasks,
             sbatch=parameters,
             wait=wait,
+            reported=reported,
         )
         if executor == ExecutorKind.slurm:
             from lnlab.app.array_run import run_as_array as compute
         summary = compute(store, request, manner=options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
-        judged = Verdicts(
-            () if summary.interrupted or not wait else plan_verdicts(store, summary.stored, results, request.plugins)
-        )
+        if summary.reported:
+            results = _without(results, summary.reported)
+        unjudged = summary.interrupted or not wait or rows_from
+        judged = Verdicts(() if unjudged else plan_verdicts(store, summary.stored, results, request.plugins))
         export_finished(trackers, store, summary.stored, results)
         if judged:
             trackers.show_verdicts(judged)
-    return RunResult(request, summary, results, judged)
+    return RunResult(request, summary, results, judged, tuple(rows_from))
 
 
 def _checked_executor(
@@ -230,6 +247,7 @@ def run(
     tasks: int | None = None,
     sbatch: Sequence[str] = (),
     wait: bool = True,
+    rows_from: Sequence[str | Path] = (),
 ) -> "RunResult":
     """Compute what is missing and judge the claims. What is finished is never computed again.
 
@@ -253,6 +271,8 @@ def run(
         tasks: of a SLURM array, each with ``workers`` processes (by default one).
         sbatch: its parameters, as ``["partition=short", "time=60"]``.
         wait: whether to wait for it. Otherwise nothing is judged yet.
+        rows_from: folders of reports. Runs that they have are not computed again, and nothing is judged before
+            ``lnlab report SPEC --rows-from`` puts their rows and those of the store together.
 
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, the report, the cluster or a tracker.
@@ -277,6 +297,7 @@ def run(
         tasks=tasks,
         sbatch=sbatch,
         wait=wait,
+        rows_from=[Path(folder) for folder in rows_from],
     )
     if outcome.summary.interrupted:
         raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")
@@ -284,6 +305,15 @@ def run(
         told = f"{len(failed):,} of {outcome.results.runs.height:,} runs failed"
         warnings.warn(f"{told}; of the first: {printable(str(failed[0]['reason']))}; see .failures", stacklevel=2)
     return outcome
+
+
+def _without(results: "Results", trajectories: Collection[str]) -> "Results":
+    """The results without the runs of these trajectories."""
+    import polars as pl
+
+    from lnlab.select.seeds import results_of_runs
+
+    return results_of_runs(results, ~pl.col("trajectory").is_in(list(trajectories)))
 
 
 @contextmanager

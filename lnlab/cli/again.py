@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.app.reporting import refuse_without_plugins
+from lnlab.app.reporting import refuse_without_plugins, tables_of_store
+from lnlab.app.request import Request
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import err, one_line, print_json
@@ -23,6 +26,9 @@ from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.write import report_folder, write_drawn
 from lnlab.specfile.load import text_states_results
+
+if TYPE_CHECKING:
+    from lnlab.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -140,10 +146,11 @@ def draw_joined(
     target: Path | None,
     plugins: Sequence[Path],
     drawing: DrawingOptions,
+    store: "Store",
     *,
     replace: bool,
 ) -> int:
-    """Draw a spec from the tables of several reports, and return the exit code.
+    """Draw a spec from the tables of several reports and the runs of a store, and return the exit code.
 
     Raises:
         LabError: what is wrong with the spec, the reports, or the folder.
@@ -153,7 +160,10 @@ def draw_joined(
         refuse_without_plugins(each.plugins, plugins)
     template_folders(drawing.templates)  # for its refusal, before anything is judged
     into = target or report_folder(Path("reports"), spec.stem, facts[0].profile)
-    data, judged = judge_joined_tables(spec, folders, into, load_registries(plugins), replacing=replace)
+    known = load_registries(plugins)
+    request = Request(spec, facts[0].profile, tuple(facts[0].overrides), tuple(plugins))
+    stored = partial(tables_of_store, store, request)
+    data, judged = judge_joined_tables(spec, folders, into, known, stored, replacing=replace)
     report = write_drawn(into, data, drawing)
     print_report(report, into, judged.path, drawing, judged.summary)
     if drawing.as_json:

@@ -46,7 +46,7 @@ def report_run(
         typer.Option(
             "--rows-from",
             metavar="FOLDER",
-            help="A report with rows of SPEC, in place of a store; once for each report that has some.",
+            help="A report with rows of SPEC, beside those of the store; once for each report that has some.",
         ),
     ] = None,
     as_judged: Annotated[bool, typer.Option("--as-judged", help="With --from: keep spec and verdicts.")] = False,
@@ -79,8 +79,9 @@ def report_run(
     the claims of its spec as it is today are judged and its sections drawn. The spec is SPEC, or the file that the
     report names, below the working folder or a folder that holds the report, or the text that the report keeps.
 
-    With --rows-from, SPEC is drawn from the tables of several reports, as if one store had the runs of all: each run
-    with the rows that any of them has of it. Claims keep their looks and verdicts, whatever they were called there.
+    With --rows-from, SPEC is drawn from the tables of reports, as if one store had the runs of all: each run with the
+    rows that any of them has of it. Runs that none of them has are taken from the store. Claims keep their looks and
+    verdicts, whatever they were called there.
 
     Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
@@ -100,7 +101,8 @@ def report_run(
             raise ReportError(Issue("wrong-option", "lnlab report --rows-from", what, "name one spec"))
         from lnlab.cli.again import draw_joined  # late, as below
 
-        raise typer.Exit(draw_joined(paths[0], rows_from, target, tuple(plugins), drawing, replace=replace))
+        store = open_store(folder, paths[0])
+        raise typer.Exit(draw_joined(paths[0], rows_from, target, tuple(plugins), drawing, store, replace=replace))
     if source is not None:
         if profile or overrides:
             what = "--profile and -s are those of the report"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import polars as pl
 
@@ -23,6 +23,7 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.words.path_names import number_ranges
 from lnlab.select.references import NoReference, reference_variants
+from lnlab.select.seeds import results_of_runs
 from lnlab.select.select import runs_with
 from lnlab.select.selection import Conditions, parse_selection
 from lnlab.select.settings import NothingSelected
@@ -38,6 +39,15 @@ _UPDATES = "done"
 _SAME_RUN = ("steps", "seed", "setting", "status", _UPDATES)
 _ROUNDING = 1e-9
 """Relative. Numbers that differ by less are those of another machine."""
+
+
+class ReportTables(NamedTuple):
+    """What stands in the folder of a report, or would stand there."""
+
+    folder: Path
+    facts: ReportFacts
+    results: Results
+    verdicts: Sequence[Verdict]
 
 
 @dataclass(frozen=True)
@@ -159,26 +169,27 @@ class JoinedReports:
         return before, LookBook.from_json(looks)
 
 
-def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
+def join_reports(folders: Sequence[Path], known: "Registries", stored: ReportTables | None = None) -> JoinedReports:
     """Read several reports as one.
 
     Args:
         folders: of the reports.
         known: the registries of both wings.
+        stored: what a store holds of their question. The runs that no report has are taken from it.
 
     Raises:
         ReportError: one cannot be read, they are of different profiles or overrides, or two of them have different
             numbers of the same run.
     """
-    parts = []
+    parts: list[_JudgedPart] = []
     name = setting_namer(known)
     variants: dict[str, str] = {}
-    for folder in folders:
-        facts, as_written, verdicts = read_folder(folder)
+    read = [ReportTables(folder, *read_folder(folder)) for folder in folders]
+    for folder, written_facts, as_written, verdicts in [*read, *([stored] if stored is not None else [])]:
         by_claim = {verdict.claim: verdict for verdict in verdicts}
-        stored = as_written.runs.select("variant", "setting").unique("variant", maintain_order=True).iter_rows()
+        settings = as_written.runs.select("variant", "setting").unique("variant", maintain_order=True).iter_rows()
         # A later lnlab may have another key for the same setting, and runs of the same variant are compared.
-        keys = {variant: variants.setdefault(name(json.loads(setting)), variant) for variant, setting in stored}
+        keys = {variant: variants.setdefault(name(json.loads(setting)), variant) for variant, setting in settings}
         results = as_written
         if any(old != new for old, new in keys.items()):
             renamed = pl.col("^variant$").replace(keys)
@@ -186,13 +197,17 @@ def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
             results = replace(as_written, runs=as_written.runs.with_columns(renamed), tables=tables)
         if _UPDATES not in results.runs.columns:  # a report of before lnlab counted updates
             results = replace(results, runs=results.runs.with_columns(pl.lit(None, pl.Int64).alias(_UPDATES)))
+        if len(parts) == len(folders):  # of the store: what a report has is the report's
+            of_reports = pl.concat([part.results.runs.select("variant", "seed") for part in parts])
+            own = results.runs.join(of_reports, on=("variant", "seed"), how="anti", maintain_order="left")
+            results = results_of_runs(results, pl.col("run").is_in(own["run"].implode()))
         kept_rows = [
             {**entry, "runs": {keys.get(old, old): seeds for old, seeds in entry["runs"].items()}}
             if entry.get("runs") is not None
             else entry
-            for entry in facts.kept
+            for entry in written_facts.kept
         ]
-        facts = replace(facts, kept=tuple(kept_rows))
+        facts = replace(written_facts, kept=tuple(kept_rows))
         claims = claims_as_judged(facts, known)
         parts.append(
             _JudgedPart(

@@ -1,6 +1,7 @@
 """The claims of a spec as it stands today, judged on the tables of a report."""
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ from lnlab.record.held_rows import (
     missing_rows_sentence,
     section_selections,
 )
-from lnlab.record.joined_reports import join_reports
+from lnlab.record.joined_reports import ReportTables, join_reports
 from lnlab.record.judge_again import JudgedClaims, JudgedReport, judge_again
 from lnlab.record.judging import claims_as_judged, locate_claim_problem
 from lnlab.record.matching import MatchedRuns, match_runs
@@ -134,7 +135,13 @@ def judge_tables(
 
 
 def judge_joined_tables(
-    spec: Path, folders: Sequence[Path], into: Path, known: "Registries", *, replacing: bool = False
+    spec: Path,
+    folders: Sequence[Path],
+    into: Path,
+    known: "Registries",
+    stored: Callable[[], ReportTables | None] = lambda: None,
+    *,
+    replacing: bool = False,
 ) -> tuple[dict[str, bytes], RejudgeSummary]:
     """Judge the claims of a spec on the tables of several reports, each run with the rows that any of them has of it.
 
@@ -143,6 +150,7 @@ def judge_joined_tables(
         folders: the reports.
         into: the folder into which the files will be written.
         known: the registries of both wings.
+        stored: what a store holds of the spec. Called if the reports lack a run.
         replacing: whether ``into`` may hold the report of another question, or of runs that the spec does not ask for.
 
     Raises:
@@ -154,6 +162,9 @@ def judge_joined_tables(
     path = shown_path(spec)
     document = load_spec(spec)
     asked = _asked(document, joined.facts, joined.results, known)
+    if asked.matched.absent and (tables := stored()) is not None:
+        joined = join_reports(folders, known, tables)
+        asked = _asked(document, joined.facts, joined.results, known)
     matched = asked.matched
     if matched.absent:
         runs = matched.results.runs.filter(pl.col("run").is_in(list(matched.absent)))
@@ -165,7 +176,9 @@ def judge_joined_tables(
         listed = [f"{setting} (seed {', '.join(map(str, seeds))})" for setting, seeds in by_setting.items()]
         shown = "; ".join(listed[:_SETTINGS_NAMED]) + ("; ..." if len(listed) > _SETTINGS_NAMED else "")
         what = f"none of these reports has {count_noun(runs.height, 'run')} of the spec: {shown}"
-        remedy = "name the report that has them, or run the spec with lnlab run"
+        given = [word for folder in folders for word in ("--rows-from", str(folder))]
+        command = shlex.join(["lnlab", "run", *replace(joined.facts, path=path).command, *given])
+        remedy = f"name the report that has them, or compute them with {command}"
         raise ReportError(Issue("not-found", path, what, remedy))
     held = [part.results.runs for part in joined.parts if part.folder.resolve() == into.resolve()]
     lost = sum(runs.join(matched.results.runs, on="run", how="anti").height for runs in held)

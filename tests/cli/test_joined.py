@@ -194,7 +194,8 @@ def test_runs_that_no_report_has_are_refused_together(lnlab, reports):
     assert "both.yaml: none of these reports has 10 runs of the spec" in line
     assert "model.layers = 3" in line
     assert "(seed 1, 2, 3, 4, 5)" in line
-    assert line.endswith("name the report that has them, or run the spec with lnlab run")
+    command = "lnlab run both.yaml --rows-from reports/shallow"
+    assert line.endswith(f"name the report that has them, or compute them with {command}")
     assert not (reports / "both").exists()
 
 

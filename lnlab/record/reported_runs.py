@@ -1,0 +1,75 @@
+"""The runs that reports have of a spec: ``lnlab run SPEC --rows-from REPORT`` computes the others alone."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from lnlab.compile.decisions import Decision, decision_from_json
+from lnlab.compile.front import setting_namer
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
+from lnlab.record.joined_reports import join_reports
+
+if TYPE_CHECKING:
+    from lnlab.compile.plan import Plan
+    from lnlab.compile.resolve.choices import Registries
+
+
+@dataclass(frozen=True)
+class ReportedRuns:
+    """The runs of reports that need not be computed again.
+
+    Attributes:
+        folders: of the reports.
+        decisions: what was chosen on their tuning seeds.
+        runs: the name of the setting and the seed of each run.
+    """
+
+    folders: tuple[Path, ...]
+    decisions: tuple[Decision, ...]
+    runs: frozenset[tuple[str, int]]
+
+    def trajectories(self, plan: "Plan", known: "Registries") -> frozenset[str]:
+        """The keys of the trajectories of a plan of which no run is missing."""
+        name = setting_namer(known)
+        names = {variant: name(setting) for variant, setting in plan.settings.items()}
+        missing = {run.trajectory for run in plan.runs if (names[run.variant], run.seed) not in self.runs}
+        return frozenset({run.trajectory for run in plan.runs} - missing)
+
+
+def reported_runs(
+    folders: Sequence[Path], profile: str | None, overrides: Collection[str], known: "Registries"
+) -> ReportedRuns:
+    """Read which runs these reports have.
+
+    Args:
+        folders: of the reports.
+        profile: the one that the runs are asked for with.
+        overrides: the same, ``path=value``.
+        known: the registries of both wings.
+
+    Raises:
+        ReportError: a report cannot be read, is of another profile or overrides, or contradicts another one.
+    """
+    joined = join_reports(folders, known)
+    facts = joined.facts
+    if (facts.profile, tuple(facts.overrides)) != (profile, tuple(overrides)):
+        theirs, ours = (
+            " ".join([f"--profile {name}" if name else "no profile", *(f"-s {each}" for each in changes)])
+            for name, changes in ((facts.profile, facts.overrides), (profile, overrides))
+        )
+        what = f"is of {theirs}, and this run of {ours}"
+        raise ReportError(Issue("differs", str(folders[0]), what, "run the spec as it was run for the report"))
+    name = setting_namer(known)
+    texts = joined.results.runs.select("variant", "setting").unique("variant").iter_rows()
+    names = {variant: name(json.loads(text)) for variant, text in texts}
+    ended = joined.results.runs.filter(pl.col("status").is_not_null()).select("variant", "seed").iter_rows()
+    return ReportedRuns(
+        tuple(folders),
+        tuple(decision_from_json(entry) for entry in facts.decisions),
+        frozenset((names[variant], seed) for variant, seed in ended),
+    )

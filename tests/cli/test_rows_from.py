@@ -1,0 +1,114 @@
+"""``lnlab run SPEC --rows-from REPORT``: a report gets further seeds without the store that it was drawn from."""
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from lnlab.cli import main
+
+SPEC = """\
+lnlab: 2
+title: Further seeds
+question: Is the gradient of the last layer larger in Post-LN, and does training lower the loss?
+task: {kind: translation, corpus: {kind: toy_german_english, train: 100}, vocabulary: 100, batch_tokens: 64}
+model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
+optimizer: adam
+train: {steps: 2, evaluate: [0, 2]}
+seeds: 1-3
+sweep:
+  - placement: [post, pre]
+    optimizer.lr: [1e-3, 1e-2]
+select: {optimizer.lr: best, seeds: [101]}
+probes: [{kind: gradient_norm, at: init, batches: 1}]
+report:
+  - {kind: depth_profile, quantity: gradient_norm, where: {stack: decoder, tensor: w2}}
+  - {kind: curves, quantity: nll, where: {split: validation}}
+claims:
+  - {id: larger, says: The gradient of the last layer is larger in Post-LN., kind: ratio, at_least: 1.1,
+     of: {quantity: gradient_norm, stack: decoder, tensor: w2, layer: last, placement: post}, to: {placement: pre}}
+"""
+MORE = SPEC.replace("seeds: 1-3", "seeds: 1-3\nclaim_seeds: {larger: 1-5}")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """The report of three seeds, and the one that a store with all seeds gives."""
+    root = tmp_path_factory.mktemp("measured")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        for text, folder in ((SPEC, "few"), (MORE, "whole")):
+            Path("question.yaml").write_text(text)
+            assert main(["run", "question.yaml", "-q", "--workers", "1"]) == 0
+            assert main(["report", "question.yaml", "-q", "--lean", "--replace", "--out", folder]) == 0
+    return root
+
+
+@pytest.fixture
+def few(measured, tmp_path, monkeypatch):
+    """A working folder without a store: the report of three seeds, and the spec that asks for five."""
+    shutil.copytree(measured / "few", tmp_path / "few")
+    (tmp_path / "question.yaml").write_text(MORE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "few"
+
+
+def rows(folder, name):
+    return pl.read_parquet(folder / "data" / f"{name}.parquet")
+
+
+def as_set(table):
+    """Its rows in any order. Numbers are rounded, as another process may have other last digits."""
+    stable = table.drop("seconds", "trajectory", strict=False).sort(pl.all())
+    return stable.with_columns(pl.selectors.float().round_sig_figs(6)).rows()
+
+
+def test_only_the_runs_that_the_report_lacks_are_computed_and_none_is_tuned_again(lnlab, few, measured):
+    said = lnlab("run", "question.yaml", "--rows-from", "few", "--workers", "1")
+    assert said.code == 0, said.err
+    summary = said.out.splitlines()[-1]
+    assert summary.startswith("4 runs: 4 finished; 4 units computed in ")
+    assert summary.endswith(", 0 reused; 6 units in reports")
+    assert "supported" not in said.out
+    assert "next, to judge all of them: lnlab report question.yaml --rows-from few" in said.err
+    again = json.loads(lnlab("run", "question.yaml", "--rows-from", "few", "--json", "-q").out)
+    assert (again["computed"], again["reused"], again["reported"], again["tuned"]) == (0, 4, 6, 0)
+
+    said = lnlab("report", "question.yaml", "--rows-from", "few", "--lean")
+    assert said.code == 0, said.err
+    drawn, whole = Path("reports/question"), measured / "whole"
+    for name in ("runs", "axes", "sites"):
+        assert as_set(rows(drawn, name)) == as_set(rows(whole, name)), name
+    # Sections draw three seeds: of the others the report keeps no more curves than they name.
+    losses, all_losses = (rows(folder, "curves").filter(quantity="nll") for folder in (drawn, whole))
+    assert as_set(losses) == as_set(all_losses)
+    mine, oracle = (rows(folder, "verdicts") for folder in (drawn, whole))
+    numbers = ("verdict", "n", "look", "level")
+    assert mine.select(numbers).rows() == oracle.select(numbers).rows()
+    assert mine["estimate"].to_list() == pytest.approx(oracle["estimate"].to_list(), rel=1e-5)
+    facts = json.loads(Path("reports/question/data/experiment.json").read_text())
+    assert [(look["look"], look["n"]) for look in facts["looks"]["larger"]] == [(1, 3), (2, 5)]
+
+
+def test_a_report_of_another_profile_is_refused_before_anything_is_computed(lnlab, few):
+    said = lnlab("run", "question.yaml", "--rows-from", "few", "-s", "seeds=2")
+    assert said.code == 2
+    assert "few: is of no profile, and this run of no profile -s seeds=2" in said.err
+    assert not Path(".lnlab").exists()
+
+
+@pytest.mark.parametrize("option", [("--executor", "slurm"), ("--max-minutes", "5")])
+def test_what_goes_without_reports_says_so(lnlab, few, option):
+    said = lnlab("run", "question.yaml", "--rows-from", "few", *option)
+    assert said.code == 2
+    named = " ".join(option) if option[0] == "--executor" else option[0]
+    assert said.err == f"--rows-from: goes without {named}; leave one of them out\n"
+
+
+def test_runs_that_nobody_has_are_named_with_the_command_that_computes_them(lnlab, few):
+    said = lnlab("report", "question.yaml", "--rows-from", "few")
+    assert said.code == 2
+    assert "none of these reports has 4 runs of the spec" in said.err
+    assert "or compute them with lnlab run question.yaml --rows-from few" in said.err
