@@ -8,7 +8,7 @@ MAKEFLAGS += --jobs=2
 # Processes that tests start share the compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types floors unit coverage site reference index locks numbers error_rates keys power threads torture clean
+.PHONY: demo test lint types floors unit coverage site reference index locks numbers error_rates keys mutants power threads torture clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -70,6 +70,13 @@ torture: $(VENV)/.ready
 	$(BIN)/python tests/torture --about runs --write docs/faults.md
 	$(BIN)/python tests/torture --about specs --write docs/faults.md
 	MUTATIONS=1000 $(BIN)/python -m pytest tests/cli/test_lock.py -k mutations
+
+# Which wrong signs, comparisons and numbers the tests notice, of a sample: two hours on two idle cores. What was tried
+# stands in build/mutants.jsonl, and is not tried again.
+mutants: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[mutants]'
+	mkdir -p build
+	$(BIN)/python tests/benchmarks/mutation.py build/mutants.jsonl
 
 # Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verification_power.md.
 power: $(VENV)/.ready
