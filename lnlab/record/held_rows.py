@@ -95,26 +95,31 @@ def complete_selections(entries: Iterable[Mapping[str, Json]]) -> list[Condition
 
 
 def entries_of_runs(
-    entries: Sequence[_Entry], results: Results, selections: Iterable[Conditions]
-) -> list[Sequence[_Entry]]:
-    """The record of kept rows as it holds for each of the selected runs, each different one once.
+    entries: Sequence[_Entry], results: Results, selection: Conditions
+) -> list[tuple[Sequence[_Entry], Conditions]]:
+    """The record of kept rows as it holds for some of the selected runs, with the selection of these runs alone.
 
     A report that was drawn from the tables of several says which rows it has of which runs: ``runs``, from variants to
-    seeds, with ``rows``, the entries that hold for these runs.
+    seeds, with ``rows``, the entries that hold for these runs. Runs of the same parts stand together.
     """
     parts = [entry for entry in entries if "runs" in entry]
     common = [entry for entry in entries if "runs" not in entry]
     if not parts:
-        return [common]
+        return [(common, selection)]
     of_parts = [
         {(variant, seed) for variant, seeds in part["runs"].items() for seed in parse_seeds(seeds)} for part in parts
     ]
-    selected: set[tuple[str, int]] = set()
-    for selection in selections:
-        with suppress(NothingSelected):
-            selected |= set(runs_with(results, selection).select("variant", "seed").iter_rows())
-    groups = {tuple(place for place, runs in enumerate(of_parts) if run in runs) for run in selected}
-    return [common + [entry for place in group for entry in parts[place]["rows"]] for group in sorted(groups) or [()]]
+    seeds_of_groups: dict[tuple[int, ...], set[int]] = {}
+    with suppress(NothingSelected):
+        for run in runs_with(results, selection).select("variant", "seed").iter_rows():
+            group = tuple(place for place, runs in enumerate(of_parts) if run in runs)
+            seeds_of_groups.setdefault(group, set()).add(run[1])
+    if not seeds_of_groups:
+        return [(common, selection)]
+    return [
+        (common + [entry for place in group for entry in parts[place]["rows"]], {**selection, "seed": sorted(seeds)})
+        for group, seeds in sorted(seeds_of_groups.items())
+    ]
 
 
 def are_covered(required: Iterable[Conditions], entries: Sequence[Mapping[str, Json]]) -> bool:
@@ -167,17 +172,18 @@ def is_drawable(
             drawn: list[int] = []
             with suppress(NothingSelected):
                 drawn = runs_with(results, selection)["seed"].unique().sort().to_list()
-            of_seeds: Conditions = {"seed": drawn, **selection} if drawn else selection
             resolved = with_comparators(results, section.get("where") or {})
             forms = [section, *([] if resolved is None else [{**section, "where": resolved}])]
-            for held in entries_of_runs(entries, results, [selection]):
+            of_seeds: Conditions = {"seed": drawn, **selection} if drawn else selection
+            for held, of_runs in entries_of_runs(entries, results, of_seeds):
                 if len(selections) > 1 and not (
-                    are_covered([of_seeds], held)
+                    are_covered([of_runs], held)
                     # One that was written down with all that it selects keeps what it draws, in no single selection.
                     or any("section" in entry and _same_rows(section, entry["section"]) for entry in held)
                 ):
                     return False
-                if len(selections) == 1 and not any(is_drawable(form, held, drawn) for form in forms):
+                seeds = value_list(of_runs["seed"]) if drawn else []
+                if len(selections) == 1 and not any(is_drawable(form, held, seeds) for form in forms):
                     return False
         return True
     kept = kept_quantities(entries)

@@ -154,7 +154,9 @@ class JoinedReports:
                     # Its digest depends on how the runs are named, which is another way here.
                     is_of_today = look.get("criterion") == criteria[0]
                     looks.setdefault(name, []).append({**look, "criterion": criteria[1]} if is_of_today else look)
-                if earlier["id"] in part.verdicts and name not in verdicts:
+                # On other seeds the sentence is the same and the verdict another.
+                on_same_runs = _runs(earlier, part.results) == _runs(claim, results)
+                if earlier["id"] in part.verdicts and name not in verdicts and on_same_runs:
                     known[name] = claim
                     verdicts[name] = replace(part.verdicts[earlier["id"]], claim=name)
             if not same:
@@ -306,6 +308,16 @@ def _with_part(results: Results, part: _JudgedPart, before: Sequence[_JudgedPart
         tables,
         pl.concat([results.evidence, part.results.evidence]).unique(maintain_order=True),
     )
+
+
+def _runs(claim: Claim, results: Results) -> set[tuple[str, int]]:
+    """The variant and the seed of each run that a claim reads."""
+    own = results_of_claim(claim, results)
+    runs: set[tuple[str, int]] = set()
+    for selection in selections_of_claim(claim):
+        with suppress(NothingSelected):
+            runs |= set(runs_with(own, selection, claim.get("over")).select("variant", "seed").iter_rows())
+    return runs
 
 
 def _question(claim: Claim, results: Results) -> str:

@@ -92,9 +92,9 @@ def judge_again(
         if absent:
             verdicts[name] = _untestable(claim, missing_rows_sentence(absent))
         elif all(
-            are_covered([selection], kept)
+            are_covered([of_runs], kept)
             for selection in required
-            for kept in entries_of_runs(before.kept_rows, of_claim, [selection])
+            for kept, of_runs in entries_of_runs(before.kept_rows, of_claim, selection)
         ):
             (verdict,) = judge_all([claim], matched.results, located, verdicts.values(), looks)
             if last_verdict is not None and equal_verdicts(last_verdict, verdict):  # only rounding is new

@@ -211,7 +211,7 @@ def _with_what_was_read(
         own = results_of_claim(claim, results)
         for selection in claim_selections(claim):
             there, known = (
-                all(are_covered([selection], held) for held in entries_of_runs(record, own, [selection]))
+                all(are_covered([of_runs], held) for held, of_runs in entries_of_runs(record, own, selection))
                 for record in (before.kept_rows, kept)
             )
             if there and not known:

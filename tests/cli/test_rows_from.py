@@ -91,6 +91,15 @@ def test_only_the_runs_that_the_report_lacks_are_computed_and_none_is_tuned_agai
     facts = json.loads(Path("reports/question/data/experiment.json").read_text())
     assert [(look["look"], look["n"]) for look in facts["looks"]["larger"]] == [(1, 3), (2, 5)]
 
+    # A report may say of single selections that it has their rows, with the seeds that it has.
+    path = few / "data/experiment.json"
+    kept = json.loads(path.read_text())
+    of = {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w2", "layer": "last", "seed": [1, 2, 3]}
+    kept["kept"] = [{"selection": {**of, "placement": placement}} for placement in ("post", "pre")]
+    path.write_text(json.dumps(kept))
+    lnlab("report", "question.yaml", "--rows-from", "few", "--lean", "--out", "again")  # without its sections
+    assert rows(Path("again"), "verdicts").select(numbers).rows() == oracle.select(numbers).rows()
+
 
 def test_a_report_of_another_profile_is_refused_before_anything_is_computed(lnlab, few):
     said = lnlab("run", "question.yaml", "--rows-from", "few", "-s", "seeds=2")
