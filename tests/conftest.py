@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 sys.path += [str(Path(__file__).parent / "torture"), str(Path(__file__).parent / "compile")]
-from forking import Server
+from forking import servers
 
 from lnlab.execute import pool
 
@@ -42,17 +42,16 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session")
-def forked() -> Iterator[Callable[..., tuple[int, object]]]:
+def forked() -> Callable[..., tuple[int, object]]:
     """``forked(job, *arguments)``: exit status and answer of a job of ``forked_jobs``, in a process of its own."""
-    server = Server()
+    pool = servers()
 
     def run(job: str, *arguments: object) -> tuple[int, object]:
-        answer: tuple[int, object] = server.call(f"tests.forked_jobs:{job}", *arguments)
-        assert server.process.poll() is None
+        answer: tuple[int, object] = pool.call(f"tests.forked_jobs:{job}", *arguments)
+        assert all(server.process.poll() is None for server in pool.members)
         return answer
 
-    yield run
-    server.close()
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,7 @@ def without_effect(state: State, site: Site) -> bool:
 
 NORMS, PLACEMENTS = list(REGISTRIES["norm"]), list(REGISTRIES["placement"])
 INSIDE = list(product(REGISTRIES["model"], ATTENTIONS))
-PARTS = 4
+PARTS = 8
 """Of the models and attentions a norm and a placement meet one part in every run, another from placement to placement:
 so each norm, and each placement, meets every model with every attention somewhere."""
 

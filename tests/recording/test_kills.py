@@ -11,7 +11,6 @@ import pytest
 
 import lnlab
 
-KILLS = 50
 SERVER = """
 import mmap, os, sys
 import torch
@@ -54,7 +53,8 @@ for line in sys.stdin:
 
 
 @pytest.mark.slow
-def test_a_record_at_most_is_lost_to_each_of_fifty_kills(tmp_path):
+@pytest.mark.parametrize("kills", [20, pytest.param(50, marks=pytest.mark.torture)])
+def test_a_record_at_most_is_lost_to_each_kill(tmp_path, kills):
     path, progress = tmp_path / "run", tmp_path / "progress"
     progress.write_bytes(bytes(8))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -74,7 +74,7 @@ def test_a_record_at_most_is_lost_to_each_of_fifty_kills(tmp_path):
     last = lost = 0
     with server:
         assert server.stdout.readline() == "ready\n"
-        for _ in range(KILLS):
+        for _ in range(kills):
             progress.write_bytes(last.to_bytes(8, "little"))
             server.stdin.write(f"{last}\n")
             server.stdin.flush()

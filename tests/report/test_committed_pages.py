@@ -1,11 +1,9 @@
 """Every committed page in a browser: silent, self-contained, accessible, its answer at a glance, as wide as a phone."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from committed import PAGES, marks_of
-from test_browser import CHROMIUM, browser
+from test_browser import CHROMIUM, browser, violations
 
-ALIKE = [[".scroll tbody tr:nth-child(n+3)"]]
 SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 400, "height": 900}
 pytestmark = [
     pytest.mark.browser,
@@ -24,15 +22,6 @@ def tab(browser):
     page.on("request", lambda request: asked.append(request.url))
     yield page, said, asked
     context.close()
-
-
-def violations(page):
-    """Of each table the first two rows: the others are like them, and axe takes most of its time for them.
-
-    Axe would fetch the style sheet again, which the page forbids.
-    """
-    report = Axe().run(page, context={"exclude": ALIKE}, options={"resultTypes": ["violations"], "preload": False})
-    return [(v["id"], v["nodes"][0]["html"]) for v in report.response["violations"]]
 
 
 def width(page):
@@ -56,15 +45,19 @@ def test_a_committed_page(tab, path, scheme):
     page, said, asked = tab
     said.clear()
     asked.clear()
-    page.set_viewport_size(SCREEN)
+    page.goto("about:blank")
+    page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme=scheme)
     page.goto(path.as_uri())
     figures = page.locator("figure[data-spec]").count()
-    page.wait_for_function(f"document.querySelectorAll('figure.is-live').length === {figures}", timeout=60_000)
+    page.wait_for_function(
+        f"document.querySelectorAll('figure.is-live').length === {figures}", timeout=60_000, polling=50
+    )
+    assert width(page) <= PHONE["width"]
+    page.set_viewport_size(SCREEN)
     answer = page.get_by_role("region", name="Answer", exact=True).bounding_box()
     assert answer["y"] + answer["height"] < SCREEN["height"], "the whole answer is on the first screen"
-    page.set_viewport_size(PHONE)
-    assert width(page) <= PHONE["width"]
+    page.set_viewport_size(PHONE)  # before the figures are drawn anew for the wide screen
     open_first_claim_by_keyboard(page)
     page.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
     assert width(page) <= PHONE["width"]

@@ -1,6 +1,7 @@
 """The index of reports: a card for each question, whatever state its report is in."""
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from lnlab.report.page.citation_links import linked_citations
 from lnlab.report.readme import pictures, with_answers
 from lnlab.report.words.cited_claims import cited_by_arrows
 from lnlab.report.words.sentence_owners import Sentence
+from lnlab.tables import Results
 
 ROOT = Path(__file__).parents[2]
 SVG = b'<svg class="marks" width="700" height="301.5" viewBox="0 0 700 301"></svg>'
@@ -23,16 +25,16 @@ DRAWN = SVG.replace(b"<svg ", b'<svg xmlns="http://www.w3.org/2000/svg" ')
 ANSWER = {"says": "It grows {a}-fold on {a.n} seeds.", "while": {"a": "supported", "b": "supported"}, "profile": "real"}
 
 
-@pytest.fixture
-def reports(tmp_path, small):
-    """Two questions: one with three claims and a figure, one with a default report only."""
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory, small):
+    """Two questions: one with three claims and a figure, one with a default report only. No test changes them."""
     facts, results, (verdict, _) = small
     judged = [
         replace(verdict, claim="a", says="A grows.", verdict="supported", estimate=6.31, low=5.2, high=7.6, n=10),
         replace(verdict, claim="b", says="B & C fall.", verdict="contradicted", quantity="hidden_norm_sq"),
         replace(verdict, claim="d", says="D is flat.", verdict="undecided"),
     ]
-    root = tmp_path / "reports"
+    root = tmp_path_factory.mktemp("index") / "reports"
     related = {"first": "what comes first", "gone": "what is not there"}
     answered = replace(facts, related=related, name="grows", profile="real", answers=(ANSWER,))
     save_folder(root / "grows" / "real", answered, results, judged)
@@ -47,13 +49,24 @@ def reports(tmp_path, small):
     return root
 
 
-def test_a_card_leads_to_the_cards_of_related_questions(reports):
-    page = render_index(read_cards(reports))
+@pytest.fixture(scope="module")
+def cards(unchanged):
+    return read_cards(unchanged)
+
+
+@pytest.fixture
+def reports(unchanged, tmp_path):
+    """A copy of these reports."""
+    return shutil.copytree(unchanged, tmp_path / "reports")
+
+
+def test_a_card_leads_to_the_cards_of_related_questions(cards):
+    page = render_index(cards)
     assert '<a href="#question-first">what comes first</a>; what is not there' in page
 
 
-def test_a_card_has_what_the_report_says(reports):
-    first, grows = read_cards(reports)
+def test_a_card_has_what_the_report_says(cards):
+    first, grows = cards
     assert (first.name, first.folder, first.facts.title, first.page) == ("first", "first", "First", "")
     assert (first.n_claims, first.thumbnail, first.answers, first.paper) == (0, None, (), ())
     assert (grows.folder, grows.page, grows.n_claims) == ("grows/real", "grows/real/index.html", 3)
@@ -206,7 +219,11 @@ def test_the_page_is_the_same_wherever_it_is_made_and_leads_to_files_that_are_th
 
 
 def test_no_text_of_a_report_becomes_markup(reports, small):
+    """Of a run without numbers, which no card shows."""
     facts, results, (verdict, _) = small
+    run = results.runs.head(1)
+    axes = results.axes.filter(pl.col("run").is_in(run["run"].implode()))
+    results = Results(run, axes, {name: table.clear() for name, table in results.tables.items()})
     plain = Parsed(render_index(read_cards(reports)))
     for number, text in enumerate(STRINGS):
         source = {"cite": text, "url": text}
@@ -264,10 +281,10 @@ def test_a_figure_that_is_no_drawing_is_one_line(reports, tmp_path, content):
 
 
 @pytest.mark.parametrize("text", STRINGS)
-def test_no_text_of_a_report_becomes_markup_of_the_readme(reports, text):
-    cards = [replace(read_cards(reports)[0], page="first/index.html", answers=(CardAnswer(text),))]
+def test_no_text_of_a_report_becomes_markup_of_the_readme(unchanged, cards, text):
+    hostile = [replace(cards[0], page="first/index.html", answers=(CardAnswer(text),))]
     item = "- [x](reports/first/index.html)"
-    written = with_answers(item, cards, reports, reports.parent / "README.md")
+    written = with_answers(item, hostile, unchanged, unchanged.parent / "README.md")
     assert written.startswith(item)
     assert "\n" not in written
     assert not re.search(r"(?<!\\)[<|`]", written.removeprefix(item))

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.report.folder import save_folder
 from lnlab.report.paper import write
 from lnlab.report.section import sections
 from lnlab.report.write import write_report
@@ -78,7 +79,7 @@ def two_more_sections():
 def spoiled(strings, small, out, *, broken=True):
     """A report in which every text that a user, a plugin or an error can write is one of ``strings``.
 
-    ``broken``: with sections that could not be made.
+    ``broken``: drawn, with sections that could not be made; else its tables alone.
     """
     facts, results, (verdict, _) = small
     take = iter(strings * 40)
@@ -131,7 +132,8 @@ def spoiled(strings, small, out, *, broken=True):
         because={v.claim: {v.verdict: "reason " + text} for v, text in zip(verdicts, strings, strict=True)},
         sources={v.claim: "source " + text for v, text in zip(verdicts, strings, strict=True)},
     )
-    write_report(out, given, Results(runs, axes, {**results.tables, "texts": texts_of(strings, results)}), verdicts)
+    written = write_report if broken else save_folder
+    written(out, given, Results(runs, axes, {**results.tables, "texts": texts_of(strings, results)}), verdicts)
     return out
 
 

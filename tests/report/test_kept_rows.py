@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ from lnlab.claims.claim import Finding, judge_claim, verdict_of
 from lnlab.errors import ReportError
 from lnlab.record.held_rows import are_covered, complete_selections, is_drawable, narrows
 from lnlab.record.judge_again import equal_verdicts, verdict_follows
+from lnlab.report.drawing import Drawing
 from lnlab.report.facts import FACTS_FORMAT, facts_from_json, facts_to_json
 from lnlab.report.folder import read_folder
 from lnlab.report.kept_rows import claim_selections, quantities_of_section, rows_of_quantities
@@ -35,6 +37,8 @@ CLAIM = {
     "reduce": "max",
     "at_most": 100.0,
 }
+write_lean = partial(write_report, drawing=Drawing(lean=True))
+"""What a report holds does not depend on how it is drawn."""
 
 
 @pytest.mark.parametrize(
@@ -116,8 +120,8 @@ def test_the_rows_of_claims_are_kept_though_no_section_draws_them(small, tmp_pat
     section = {"kind": "depth_profile", "quantity": "hidden_norm_sq", "where": elsewhere, "claims": []}
     facts, verdict = replace(facts, sections=(section,)), judge_claim(CLAIM, results)
     assert verdict.n > 0
-    write_report(tmp_path / "without", facts, results, [verdict])
-    write_report(tmp_path / "with", facts, results, [verdict], claims=[CLAIM])
+    write_lean(tmp_path / "without", facts, results, [verdict])
+    write_lean(tmp_path / "with", facts, results, [verdict], claims=[CLAIM])
     assert not verdict_follows(CLAIM, read_folder(tmp_path / "without")[1], verdict)
     again, tables, _ = read_folder(tmp_path / "with")
     assert verdict_follows(CLAIM, tables, verdict)
@@ -127,7 +131,7 @@ def test_the_rows_of_claims_are_kept_though_no_section_draws_them(small, tmp_pat
 def test_all_rows_of_a_quantity_are_kept_whatever_is_selected_of_it(small, tmp_path):
     facts, results, _ = small
     section = {"kind": "depth_profile", "quantity": "gradient_norm", "where": {"stack": "decoder"}, "claims": []}
-    write_report(tmp_path, replace(facts, sections=(section,)), results, [])
+    write_lean(tmp_path, replace(facts, sections=(section,)), results, [])
     again, tables, _ = read_folder(tmp_path)
     assert again.kept == ({"quantity": "gradient_norm"},)
     whole = results.tables["sites"].filter(quantity="gradient_norm")
@@ -215,7 +219,7 @@ def trained(small):
 
 def test_short_curves_that_a_section_draws_beside_its_own_are_kept_whole(trained, tmp_path):
     facts, results = trained
-    write_report(tmp_path, replace(facts, sections=(CURVES,)), results, [])
+    write_lean(tmp_path, replace(facts, sections=(CURVES,)), results, [])
     again, tables, _ = read_folder(tmp_path)
     assert again.kept == ({"quantity": "epoch"}, {"quantity": "nll"}, {"quantity": "unigram_entropy"})
     entropies = tables.tables["curves"].filter(quantity="unigram_entropy")
@@ -227,7 +231,7 @@ def test_a_section_that_draws_long_curves_beside_its_own_vouches_for_itself_alon
     facts, results = trained
     inset = {**CURVES, "inset": True}
     two = (inset, {**inset, "between": [4.0, 5.0]})
-    write_report(tmp_path, replace(facts, sections=two), results, [])
+    write_lean(tmp_path, replace(facts, sections=two), results, [])
     kept = read_folder(tmp_path)[0].kept
     assert [entry["section"].get("between") for entry in kept if "section" in entry] == [None, [4.0, 5.0]]
     assert all(is_drawable(section, kept) for section in two)

@@ -1,6 +1,7 @@
 """Whole models as boxes: what is drawn is the model that is built, module by module."""
 
 import json
+from functools import cache
 
 import pytest
 from torch import nn
@@ -41,6 +42,13 @@ def built(*args, **model):
     return initialized_on_meta(resolved(*args, **model), KNOWN)
 
 
+@cache
+def drawn(placement, norm="layer"):
+    """A model of two layers, and its panels. No test changes them."""
+    model = built(placement, norm, layers=2)
+    return model, module_panels(model)
+
+
 def labels(panel):
     return [node.label for node in panel.nodes if node.operation != "input"]
 
@@ -58,17 +66,15 @@ def drawn_parameters(panels):
 @pytest.mark.parametrize("placement", sorted(entry.name for entry in KNOWN["placement"]))
 @pytest.mark.parametrize("norm", ["layer", "rms", "none"])
 def test_the_boxes_hold_every_parameter_of_the_model_once(placement, norm):
-    model = built(placement, norm)
-    expected = sum(p.numel() for p in model.parameters())
-    panels = module_panels(model)
-    assert drawn_parameters(panels) == expected
+    model, panels = drawn(placement, norm)
+    assert drawn_parameters(panels) == sum(p.numel() for p in model.parameters())
 
 
 @pytest.mark.parametrize("placement", sorted(entry.name for entry in KNOWN["placement"]))
 def test_every_box_that_is_a_module_has_its_name_and_its_parameters_in_the_module_tree(placement):
-    model = built(placement)
+    model, panels = drawn(placement)
     modules = dict(model.named_modules())
-    for panel in module_panels(model):
+    for panel in panels:
         for node in panel.nodes:
             if node.module and node.label not in ("output, tied",):
                 assert node.parameters == sum(p.numel() for p in modules[node.module].parameters())
@@ -161,15 +167,13 @@ def test_recording_leaves_nothing_on_the_model():
     assert before == after
 
 
-def chart_of(model, name="m"):
-    panels = panels_to_json(module_panels(model))
-    return [{**panel, "name": f"{name} {panel['name']}"} for panel in panels]
+def chart_of(panels, name="m"):
+    return module_graph_chart([{**panel, "name": f"{name} {panel['name']}"} for panel in panels_to_json(panels)])
 
 
 @pytest.mark.parametrize("placement", ["post", "pre", "deepnorm", "fixup", "sandwich", "layerscale", "ngpt", "b2t"])
 def test_no_text_is_wider_than_its_box_in_the_narrowest_panel(placement):
-    drawn = module_graph_chart(chart_of(built(placement)))
-    marks = next(iter(drawn["datasets"].values()))
+    marks = next(iter(chart_of(drawn(placement)[1])["datasets"].values()))
     narrowest = 138  # points, of two panels beside each other on a phone
     boxes = [mark for mark in marks if mark["mark"] == "box"]
     checked = 0
@@ -187,7 +191,7 @@ def test_no_text_is_wider_than_its_box_in_the_narrowest_panel(placement):
 
 
 def test_no_two_boxes_of_a_panel_overlap():
-    marks = next(iter(module_graph_chart(chart_of(built("pre", attention="rotary")))["datasets"].values()))
+    marks = next(iter(chart_of(module_panels(built("pre", attention="rotary")))["datasets"].values()))
     boxes = [mark for mark in marks if mark["mark"] == "box"]
     for i, a in enumerate(boxes):
         for b in boxes[:i]:

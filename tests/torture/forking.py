@@ -81,29 +81,38 @@ class Pool:
             yield from threads.map(work, items)
 
 
+def begin(function: str, *arguments: Any) -> tuple[int, int]:
+    """Fork a child for a job: its process, and the pipe on which it answers."""
+    module, _, name = function.partition(":")
+    job = getattr(importlib.import_module(module), name)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        code = 0
+        try:
+            answer = job(*arguments)
+        except BaseException as error:  # whatever it is, the one who asked is to hear of it
+            code, answer = 1, f"{type(error).__name__}: {error}"
+        with os.fdopen(writing, "w") as pipe:
+            json.dump(answer, pipe)
+        os._exit(code)
+    os.close(writing)
+    return child, reading
+
+
+def end(child: int, reading: int) -> tuple[int, Any]:
+    """Wait for a child: as ``Server.call``."""
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), json.loads(text) if text else None
+
+
 def serve() -> None:
     """Answer requests until there are no more."""
     for line in sys.stdin:
         function, arguments = json.loads(line)
-        module, _, name = function.partition(":")
-        job = getattr(importlib.import_module(module), name)
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reading)
-            code = 0
-            try:
-                answer = job(*arguments)
-            except BaseException as error:  # whatever it is, the one who asked is to hear of it
-                code, answer = 1, f"{type(error).__name__}: {error}"
-            with os.fdopen(writing, "w") as pipe:
-                json.dump(answer, pipe)
-            os._exit(code)
-        os.close(writing)
-        with os.fdopen(reading) as pipe:
-            text = pipe.read()
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        sys.stdout.write(json.dumps([code, json.loads(text) if text else None]) + "\n")
+        sys.stdout.write(json.dumps(end(*begin(function, *arguments))) + "\n")
         sys.stdout.flush()
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import toy_pieces
 from faults import Tally, fault
+from forking import servers
 from worker_faults import unit_of
 
 from lnlab.compile.work import Trajectory
@@ -154,6 +156,18 @@ def lnlab(spec: Path, store: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+def alone(spec: Path, store: Path, *more: str) -> tuple[int, str]:
+    """The same, left alone, in a process that has imported lnlab: how it ended, and what it printed."""
+    words = ["run", str(spec), "--store", str(store), "-w", "2", "-q", *more]
+    output = store.with_name(f"output of {store.name}")
+    output.mkdir()
+    given = (words, str(spec.parent), dict(os.environ), str(output), False)
+    ended, code = servers().call("tests.forked_jobs:command", *given)
+    printed = "".join((output / name).read_text() for name in ("stdout", "stderr"))
+    shutil.rmtree(output)
+    return ended or code, printed
+
+
 def at_work(store: Path) -> Iterator[tuple[int, str]]:
     """Process and trajectory of every worker, by the leases."""
     for lease in store.glob("trajectories/*/*/lease"):
@@ -191,9 +205,8 @@ def training(folder: Path, full: bool) -> Tally:
     """Runs that keep a state after every update, each time until all are done."""
     tally, draw, spec = Tally(), random.Random(11), folder / "killed.yaml"
     spec.write_text(SPEC)
-    undisturbed = lnlab(spec, folder / "whole")
-    output = undisturbed.communicate()[0]
-    if undisturbed.returncode:
+    ended, output = alone(spec, folder / "whole")
+    if ended:
         tally.lost.append(output)
     killed = Counter[str]()
     kills = [KILLS] * 3 if full else [OF_THE_SUITE]
@@ -232,7 +245,7 @@ def _kill_training(draw: random.Random, spec: Path, store: Path, whole: Path, ta
             tally.lost.append(f"{trajectory[:8]} has updates that were trained twice")
         if records[-1].steps != max(ends):
             tally.lost.append(f"{trajectory[:8]} ends at {records[-1].steps}")
-    again = lnlab(spec, store, "--json").communicate()[0]
+    _, again = alone(spec, store, "--json")
     if json.loads(again)["computed"]:
         tally.lost.append("something was left to compute")
     return killed

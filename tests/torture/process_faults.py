@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from faults import Skipped, Tally, fault
-from forking import Pool, Server, servers
+from forking import Pool, Server, begin, end, servers
 from session import completed, compute, heal, partial_runs, prepare, trained_plan
 
 from lnlab.compile.plan import Plan
@@ -95,45 +96,38 @@ def digest_job(folder: str, name: str) -> str:
     return results_digest(Store(Path(folder) / "store").results(plan_named(name).digest))
 
 
+def raced_job(folder: str, names: Sequence[str], readers: int) -> list[list[tuple[int, Any]]]:
+    """All processes of a race at once, and beside them readers: how each of both ended, and what it returned."""
+    racing = [begin("process_faults:race_job", folder, name, seed, 30.0, 0.0) for seed, name in enumerate(names)]
+    reading = [begin("process_faults:read_job", folder, names[0]) for _ in range(readers)]
+    raced = [end(*each) for each in racing]
+    (Path(folder) / "over").write_text("")
+    return [raced, [end(*each) for each in reading]]
+
+
 def race(folder: Path, names: Sequence[str], rounds: int, readers: int) -> Tally:
     """As many processes as names, and some readers."""
     tally, reads = Tally(), 0
     pool = servers()
     alone = pool.answer("process_faults:alone_job", str(folder / "alone"), sorted(set(names)))
-    members = [Server() for _ in range(len(names) + readers)]
-    try:
-        for number in range(rounds):
-            place = folder / str(number)
-            prepare(place / "store")
-            reads += _one_race(members, place, names, alone, tally)
-    finally:
-        for server in members:
-            server.close()
+    for number in range(rounds):
+        place = folder / str(number)
+        prepare(place / "store")
+        reads += _one_race(pool, place, names, readers, alone, tally)
     units = {unit.key for name in set(names) for unit in plan_named(name).trajectories}
     tally.notes.append(f"{rounds} races over {len(units)} units, {reads:,} reads beside them")
     return tally
 
 
-def _one_race(members: list[Server], place: Path, names: Sequence[str], alone: dict[str, str], tally: Tally) -> int:
-    with ThreadPoolExecutor(len(members)) as threads:
-        racing = [
-            threads.submit(server.call, "process_faults:race_job", str(place), name, seed, 30.0, 0.0)
-            for seed, (server, name) in enumerate(zip(members, names, strict=False))
-        ]
-        reading = [
-            threads.submit(server.call, "process_faults:read_job", str(place), names[0])
-            for server in members[len(names) :]
-        ]
-        ended = [future.result() for future in racing]
-        (place / "over").write_text("")
-        answers = [future.result() for future in reading]
+def _one_race(pool: Pool, place: Path, names: Sequence[str], readers: int, alone: dict[str, str], tally: Tally) -> int:
+    ended, answers = pool.answer("process_faults:raced_job", str(place), names, readers)
     losses = [f"a process ended with {code}: {answer}" for code, answer in ended if code or answer]
     losses += [f"a reader ended with {code}: {answer}" for code, answer in answers if code]
     losses += [f"a reader saw: {loss}" for code, answer in answers if not code for loss in answer[1]]
     computed = Counter(line for line in (place / "notes").read_text().splitlines() if line.startswith("computes"))
     losses += [f"{line} {count} times" for line, count in computed.items() if count > 1]
     for name, expected in alone.items():
-        if members[0].call("process_faults:digest_job", str(place), name) != (0, expected):
+        if pool.call("process_faults:digest_job", str(place), name) != (0, expected):
             losses.append(f"the rows of {name} differ")
     tally.injected += len(names)
     tally.lost += losses
@@ -180,37 +174,41 @@ def two_hosts(folder: Path, full: bool) -> Tally:
     tally, lost = Tally(), 0
     pool = servers()
     alone = pool.answer("process_faults:alone_job", str(folder / "alone"), ["first"])["first"]
-    for number in range(20 if full else 2):
-        place = folder / str(number)
-        prepare(place / "store")
-        losses = _two_hosts(pool, place, number, alone)
-        tally.add([f"trial {number}: {loss}" for loss in losses])
-        lost += number % 2
+    hosts = [Host("first-host"), Host("second-host")]
+    try:
+        for number in range(20 if full else 2):
+            place = folder / str(number)
+            prepare(place / "store")
+            if hosts[1].process.poll() is not None:  # lost in the trial before
+                hosts[1].close()
+                hosts[1] = Host("second-host")
+            losses = _two_hosts(pool, hosts, place, number, alone)
+            tally.add([f"trial {number}: {loss}" for loss in losses])
+            lost += number % 2
+    finally:
+        for host in hosts:
+            host.close()
     tally.notes.append(f"in {lost} trials a host was lost; leases void after {PERIOD:g} s")
     return tally
 
 
-def _two_hosts(pool: Pool, place: Path, number: int, alone: str) -> list[str]:
+def _two_hosts(pool: Pool, hosts: list[Host], place: Path, number: int, alone: str) -> list[str]:
     """One trial."""
-    hosts, losing = [Host("first-host"), Host("second-host")], number % 2 == 1
+    losing = number % 2 == 1
     period, plan = PERIOD if losing else 30.0, plan_named("first")
-    try:
-        with ThreadPoolExecutor(2) as threads:
-            racing = [
-                threads.submit(host.call, "process_faults:race_job", str(place), "first", seed, period, 0.02)
-                for seed, host in enumerate(hosts)
-            ]
-            if losing:
-                draw = random.Random(number)
-                while not (place / "notes").exists() or draw.random() > 0.02:
-                    time.sleep(0.02)
-                hosts[1].lose()
-            losses = [] if racing[0].result() == (0, 0) else [f"the first host ended with {racing[0].result()}"]
-            if not losing and racing[1].result() != (0, 0):
-                losses.append(f"the second host ended with {racing[1].result()}")
-    finally:
-        for host in hosts:
-            host.close()
+    with ThreadPoolExecutor(2) as threads:
+        racing = [
+            threads.submit(host.call, "process_faults:race_job", str(place), "first", seed, period, 0.02)
+            for seed, host in enumerate(hosts)
+        ]
+        if losing:
+            draw = random.Random(number)
+            while not (place / "notes").exists() or draw.random() > 0.02:
+                time.sleep(0.02)
+            hosts[1].lose()
+        losses = [] if racing[0].result() == (0, 0) else [f"the first host ended with {racing[0].result()}"]
+        if not losing and racing[1].result() != (0, 0):
+            losses.append(f"the second host ended with {racing[1].result()}")
     lines = Counter((place / "notes").read_text().splitlines())
     committed = {line.removeprefix("commits ") for line in lines if line.startswith("commits")}
     whole = {unit.key for unit in plan.trajectories if f"{unit.key} {unit.steps}" in committed}

@@ -2,19 +2,18 @@
 
 import contextlib
 import json
-import shutil
 
 import polars as pl
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from test_browser import CHROMIUM, browser, serious, tabs, visit
 
 from lnlab.report.write import write_report
 from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import table_schema
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+assert browser
+assert tabs
+assert visit
 SECTIONS = (
     {"kind": "curves", "quantity": "loss", "inset": True},
     {"kind": "curves", "quantity": "nll", "x": "epoch", "unit": "bits", "where": {"placement": "pre"}},
@@ -44,24 +43,17 @@ def page(trained, facts_of, tmp_path_factory):
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: chromium is not on PATH")
 @pytest.mark.parametrize("width", [1280, 390])
-def test_every_figure_is_live_silent_accessible_and_as_wide_as_its_place(page, width):
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        shown, said = browser.new_page(viewport={"width": width, "height": 900}), []
-        shown.on("console", lambda message: said.append(message.text))
-        shown.on("pageerror", lambda error: said.append(str(error)))
-        shown.goto(page.as_uri())
-        shown.wait_for_function("document.querySelectorAll('figure.is-live').length === 4", timeout=60_000)
-        assert said == []
-        assert shown.evaluate("document.documentElement.scrollWidth") <= width
-        for n in range(1, 5):
-            figure, drawn = (
-                shown.locator(f"#figure-{n}{rest}").bounding_box()["width"] for rest in (" .plate", " .live svg")
-            )
-            assert 0.88 * figure < drawn <= 1.04 * figure
-        serious = [v for v in Axe().run(shown).response["violations"] if v["impact"] in ("serious", "critical")]
-        assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
-        browser.close()
+def test_every_figure_is_live_silent_accessible_and_as_wide_as_its_place(visit, page, width):
+    shown, said, _ = visit(page, width)
+    assert shown.locator("figure.is-live").count() == 4
+    assert said == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    for n in range(1, 5):
+        figure, drawn = (
+            shown.locator(f"#figure-{n}{rest}").bounding_box()["width"] for rest in (" .plate", " .live svg")
+        )
+        assert 0.88 * figure < drawn <= 1.04 * figure
+    assert serious(shown) == []
 
 
 def test_the_notebook_takes_means_and_medians_from_the_files_beside_it(page):

@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from lnlab.report.drawing import Drawing
-from lnlab.report.folder import joined_schema
+from lnlab.report.folder import joined_schema, report_data, write_files
 from lnlab.report.write import render_report, write_report
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
@@ -101,7 +101,7 @@ def results():
 
 def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_of, tmp_path):
     given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True}, {"kind": "outcomes"}))
-    write_report(tmp_path, given, results, [], drawing=Drawing(single_file=True))
+    write_files(tmp_path, report_data(given, results, []), ("data",))
     begin = process_time()
     page, *_ = render_report(tmp_path, drawing=Drawing(single_file=True)).files
     assert process_time() - begin < SECONDS
@@ -131,8 +131,8 @@ def test_the_page_of_the_printed_table_with_756_runs_behind_it_stays_small(resul
     )
     assert sections
     study = as_table(results)
-    write_report(tmp_path, facts_of(sections=sections), study, [], drawing=Drawing(single_file=True))
-    page, *_ = render_report(tmp_path, drawing=Drawing(single_file=True)).files
+    given, drawing = facts_of(sections=sections), Drawing(single_file=True)
+    page, *_ = write_report(tmp_path, given, study, [], drawing=drawing).files
     text = page.read_text()
     assert "could not be made" not in text
     assert text.count('href="#cell-') == VARIANTS
