@@ -9,7 +9,6 @@ import pytest
 
 from tests.cli.conftest import TINY
 
-pytestmark = pytest.mark.usefixtures("without_workers")
 NAMES = [b"\xff\xfe[1]", b"a*b", b"a\nb", b"caf\xe9 \xc3\xa9 x?{a}[!a]"]
 NAMES += [
     pytest.param(name, marks=pytest.mark.torture) for name in (b"caf\xe9", b"x?", b"{a}", b"[!a]", "é σ".encode())

@@ -32,7 +32,7 @@ def fragile(state: State, *, on: int = 2):
 '''
 
 
-def test_what_is_finished_is_never_computed_again(lnlab, tiny):
+def test_what_is_finished_is_never_computed_again(lnlab, tiny, workers):
     first = lnlab("run", "tiny.yaml", "--quiet", "-w", 1)
     assert (first.code, first.err) == (0, "")
     assert re.search(r"^6 runs: 6 finished; 6 units computed in .* s, 0 reused$", first.out, flags=re.MULTILINE)
@@ -108,7 +108,7 @@ def fragile(tiny, monkeypatch):
     tiny.write_text(tiny.read_text().replace("probes:\n", "probes:\n  - {kind: fragile}\n"))
 
 
-def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_asked(lnlab, tiny, fragile):
+def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_asked(lnlab, tiny, fragile, workers):
     first = lnlab("--with", "mine.py", "run", "tiny.yaml", "-w", 1)
     assert first.code == 1
     told = [line for line in first.out.splitlines() if line.startswith("placement=")]

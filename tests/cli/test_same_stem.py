@@ -8,7 +8,6 @@ import pytest
 
 from tests.cli.conftest import TINY
 
-pytestmark = pytest.mark.usefixtures("without_workers")
 OTHER = TINY.replace("Does it run?", "Does it run differently?").replace("seeds: 3", "seeds: 2", 1)
 
 

@@ -165,7 +165,7 @@ def test_later_rows_of_a_run_that_was_computed_in_part_stay(tables):
 
 
 @pytest.mark.slow
-def test_every_run_and_the_choice_of_a_rate_are_computed_again(lnlab, repository):
+def test_every_run_and_the_choice_of_a_rate_are_computed_again(lnlab, repository, workers):
     verified = lnlab("verify", "specs/tuned.yaml", "--level", "3", "-w", "2", "-q")
     assert verified.code == 0, verified.out
     assert verified.out.endswith("all 4 runs, computed again from nothing, have the same rows to the last bit.\n")
