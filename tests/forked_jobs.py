@@ -1,6 +1,7 @@
 """What tests do in a process of its own that costs a fork: a command of lnlab, and work that is killed half-way."""
 
 import contextlib
+import importlib
 import io
 import os
 import signal
@@ -8,8 +9,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import lnlab.catalogue
-import lnlab.report.registries  # noqa: F401 - imported once, before any job is forked
 from lnlab.app import array_run
 from lnlab.app.stores import pushing
 from lnlab.cli import main
@@ -17,6 +16,16 @@ from lnlab.execute.cluster import array_tasks
 from lnlab.store import files, packing, remote
 from lnlab.store.garbage import remove_garbage
 from tests.this_process import NO_WORKERS
+
+for _name in (
+    "altair",
+    "nbformat",
+    "scipy.special",
+    *(f"lnlab.{name}" for name in ("app.claim_sites", "app.compute", "catalogue", "record.evidence", "record.judging")),
+    *(f"lnlab.report.{name}" for name in ("folder", "page.notebook", "registries", "write")),
+):
+    # Once, before any job is forked: commands import it when they first need it.
+    importlib.import_module(_name)
 
 
 def command(words: Sequence[str], folder: str, environment: dict[str, str], output: str, workers: bool) -> int:

@@ -187,7 +187,10 @@ def test_another_choice_of_a_rate_is_reported(lnlab, repository):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("threads", "capability"), [("1", "default"), ("2", "avx2"), ("4", "default")])
+@pytest.mark.parametrize(
+    ("threads", "capability"),
+    [pytest.param("1", "default", marks=pytest.mark.torture), ("2", "avx2"), ("4", "default")],
+)
 def test_neither_threads_nor_instructions_raise_an_alarm(repository, lnlab_process, threads, capability):
     environment = os.environ | {"LNLAB_THREADS": threads, "ATEN_CPU_CAPABILITY": capability}
     words = ["verify", "specs/tuned.yaml", "--level", "2", "-w", "1", "--json"]
