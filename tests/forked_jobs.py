@@ -50,6 +50,22 @@ def command(words: Sequence[str], folder: str, environment: dict[str, str], outp
         sys.stderr.flush()
 
 
+def commands_at_once(words: Sequence[str], folder: str, environment: dict[str, str], outputs: Sequence[str]) -> None:
+    """``command``, in as many processes as it has folders to print into; each ends well or this raises."""
+    children = []
+    for output in outputs:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = command(words, folder, environment, output, workers=False)
+            finally:
+                os._exit(code)
+        children.append(child)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert not any(codes), codes
+
+
 def array_run_looking_often(words: Sequence[str], folder: str, environment: dict[str, str], output: str) -> int:
     """``command`` for a run on SLURM that looks at store and queue more often than one does with a real SLURM.
 
