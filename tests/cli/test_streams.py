@@ -36,8 +36,8 @@ def shell(command):
         (f"{REFUSED} 2>&-", 2),
         (f"{REFUSED} 2>/dev/full", 2),
         (f"{REFUSED} >&- 2>&-", 2),
-        ("ls >&- 2>&-", NOT_PRINTED),
-        ("ls <&- >&- 2>&-", NOT_PRINTED),
+        ("ls --json >&- 2>&-", NOT_PRINTED),
+        ("ls --json <&- >&- 2>&-", NOT_PRINTED),
     ],
 )
 def test_a_command_ends_with_a_code_and_no_traceback(command, code, workdir):
