@@ -1,6 +1,7 @@
 """What tests do in a process of its own that costs a fork: a command of lnlab, and work that is killed half-way."""
 
 import contextlib
+import importlib
 import io
 import os
 import signal
@@ -8,12 +9,23 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import lnlab.catalogue
-import lnlab.report.registries  # noqa: F401 - imported once, before any job is forked
+from lnlab.app import array_run
+from lnlab.app.stores import pushing
 from lnlab.cli import main
-from lnlab.store import files, packing
+from lnlab.execute.cluster import array_tasks
+from lnlab.store import files, packing, remote
 from lnlab.store.garbage import remove_garbage
 from tests.this_process import NO_WORKERS
+
+for _name in (
+    "altair",
+    "nbformat",
+    "scipy.special",
+    *(f"lnlab.{name}" for name in ("app.claim_sites", "app.compute", "catalogue", "record.evidence", "record.judging")),
+    *(f"lnlab.report.{name}" for name in ("folder", "page.notebook", "registries", "write")),
+):
+    # Once, before any job is forked: commands import it when they first need it.
+    importlib.import_module(_name)
 
 
 def command(words: Sequence[str], folder: str, environment: dict[str, str], output: str, workers: bool) -> int:
@@ -36,6 +48,48 @@ def command(words: Sequence[str], folder: str, environment: dict[str, str], outp
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
+
+
+def commands_at_once(words: Sequence[str], folder: str, environment: dict[str, str], outputs: Sequence[str]) -> None:
+    """``command``, in as many processes as it has folders to print into; each ends well or this raises."""
+    children = []
+    for output in outputs:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = command(words, folder, environment, output, workers=False)
+            finally:
+                os._exit(code)
+        children.append(child)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert not any(codes), codes
+
+
+def array_run_looking_often(words: Sequence[str], folder: str, environment: dict[str, str], output: str) -> int:
+    """``command`` for a run on SLURM that looks at store and queue more often than one does with a real SLURM.
+
+    It has a session of its own. The file ``pid`` beside what it prints holds its number.
+    """
+    array_run.LOOK_EVERY = array_tasks.ASK_EVERY = 1.0
+    os.setsid()
+    (Path(output) / "pid").write_text(str(os.getpid()))
+    return command(words, folder, environment, output, workers=False)
+
+
+def push_until(words: Sequence[str], folder: str, environment: dict[str, str], output: str, sent: int) -> int:
+    """``command`` for a push that is killed once so many files have been sent."""
+    write, left = remote.Remote.write, [sent]
+
+    def writes(self: remote.Remote, name: str, content: bytes) -> None:
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left[0] -= 1
+        write(self, name, content)
+
+    remote.Remote.write = writes
+    pushing.TRANSFER_THREADS = 1
+    return command(words, folder, environment, output, workers=False)
 
 
 def _kill_before(operation: int) -> list[None]:

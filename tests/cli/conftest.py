@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -40,6 +41,8 @@ profiles:
   one: {seeds: 1}
   real: {task.corpus: multi30k}
 """
+WORKERS = tuple((place, name, getattr(place, name)) for place, name, _ in NO_WORKERS)
+"""What ``without_workers`` replaces."""
 TINY = toy_spec(UNTRAINED, REST, question="Does it run?")
 
 
@@ -56,13 +59,27 @@ class CommandResult:
         return json.loads(self.out)
 
 
-@pytest.fixture(scope="module")
-def without_workers() -> Iterator[None]:
+@contextmanager
+def units_computed_here() -> Iterator[pytest.MonkeyPatch]:
     """Units are computed in this process, as starting a worker takes longer than they do."""
     with pytest.MonkeyPatch.context() as patch:
         for place, name, instead in NO_WORKERS:
             patch.setattr(place, name, instead)
+        yield patch
+
+
+@pytest.fixture(scope="package", autouse=True)
+def without_workers() -> Iterator[None]:
+    """What commands of this process compute they compute themselves."""
+    with units_computed_here():
         yield
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a test that asks what becomes of units in workers: they are as a user has them."""
+    for place, name, of_users in WORKERS:
+        monkeypatch.setattr(place, name, of_users)
 
 
 @pytest.fixture
@@ -164,7 +181,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a spec that was run in two profiles, the default last; what is stored there must not change."""
     folder = tmp_path_factory.mktemp("ran")
     (folder / "tiny.yaml").write_text(TINY)
-    with pytest.MonkeyPatch.context() as patch:
+    with units_computed_here() as patch:
         patch.chdir(folder)
         assert [main(["run", "tiny.yaml", "-w", "1", "-q", *more]) for more in (["-p", "one"], [])] == [0, 0]
     return folder

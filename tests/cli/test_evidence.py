@@ -9,7 +9,6 @@ from lnlab.keys import digest_bytes
 from lnlab.tables import frame
 from tests.cli.conftest import TINY
 
-pytestmark = pytest.mark.usefixtures("without_workers")
 HEAD = TINY.partition("report:")[0].replace("A tiny experiment", "An experiment on others")
 CITING = (
     HEAD

@@ -16,7 +16,6 @@ from lnlab.record.registries import load_registries
 from lnlab.store.store import Store
 from tests.toy_specs import ONE_BATCH, toy_spec
 
-pytestmark = pytest.mark.usefixtures("without_workers")
 PRETRAIN = toy_spec(
     ONE_BATCH,
     title="Pre-training",

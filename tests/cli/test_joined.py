@@ -90,6 +90,25 @@ def reports(measured, tmp_path, monkeypatch):
 FROM = ("report", "both.yaml", "--rows-from", "reports/shallow", "--rows-from", "reports/deep")
 
 
+@pytest.fixture(scope="module")
+def joined_once(measured, tmp_path_factory):
+    """The page of both reports, which must not change."""
+    root = tmp_path_factory.mktemp("joined")
+    shutil.copytree(measured / "reports", root / "reports")
+    (root / "both.yaml").write_text(MERGED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        assert main([*FROM, "-q"]) == 0
+    return root / "reports" / "both"
+
+
+@pytest.fixture
+def joined(joined_once, reports):
+    """``reports``, with the page of both."""
+    shutil.copytree(joined_once, reports / "both")
+    return reports
+
+
 def table(folder, name):
     return pl.read_parquet(folder / "data" / f"{name}.parquet")
 
@@ -116,13 +135,12 @@ def test_rows_and_verdicts_are_those_of_a_store_with_all_runs(lnlab, reports):
     assert [[mine[name][n] for n in numbers] for name in mine] == [[oracle[name][n] for n in numbers] for name in mine]
 
 
-def test_a_claim_keeps_its_looks_whatever_it_and_its_runs_are_called_now(lnlab, reports):
-    assert lnlab(*FROM).code == 0
-    assert looks_of(reports / "shallow") == {"larger": [(1, 3), (2, 5)]}
-    assert looks_of(reports / "both") == {"larger": [(1, 3), (2, 5)], "larger_if_deep": [(1, 5)]}
-    judged = verdicts(reports / "both")
+def test_a_claim_keeps_its_looks_whatever_it_and_its_runs_are_called_now(lnlab, joined):
+    assert looks_of(joined / "shallow") == {"larger": [(1, 3), (2, 5)]}
+    assert looks_of(joined / "both") == {"larger": [(1, 3), (2, 5)], "larger_if_deep": [(1, 5)]}
+    judged = verdicts(joined / "both")
     assert [judged[name]["look"] for name in ("larger", "larger_if_deep")] == [2, 1]
-    assert judged["larger"]["low"] == verdicts(reports / "shallow")["larger"]["low"], "the interval of the second look"
+    assert judged["larger"]["low"] == verdicts(joined / "shallow")["larger"]["low"], "the interval of the second look"
 
 
 def test_a_claim_that_is_not_asked_any_more_keeps_its_looks(lnlab, reports):
@@ -139,16 +157,15 @@ def test_a_claim_that_is_not_asked_any_more_keeps_its_looks(lnlab, reports):
     assert verdicts(reports / "shallow")["larger"]["look"] == 2, "it comes back at the look that it had"
 
 
-def test_the_page_is_a_report_like_any_other(lnlab, reports):
-    assert lnlab(*FROM).code == 0
-    before = {path: path.read_bytes() for path in (reports / "both").rglob("*") if path.is_file()}
+def test_the_page_is_a_report_like_any_other(lnlab, joined):
+    before = {path: path.read_bytes() for path in (joined / "both").rglob("*") if path.is_file()}
     assert lnlab("report", "--from", "reports/both").code == 0
-    assert {path: path.read_bytes() for path in (reports / "both").rglob("*") if path.is_file()} == before
+    assert {path: path.read_bytes() for path in (joined / "both").rglob("*") if path.is_file()} == before
     assert lnlab("lock", "both.yaml").code == 0
     assert lnlab("verify", "both.yaml", "--level", 1).code == 0
     again = lnlab("report", "both.yaml", "--rows-from", "reports/deep", "--rows-from", "reports/both", "--out", "twice")
     assert again.code == 0, again.err
-    assert verdicts(Path("twice")) == verdicts(reports / "both"), "a run in two reports is one run"
+    assert verdicts(Path("twice")) == verdicts(joined / "both"), "a run in two reports is one run"
 
 
 @pytest.mark.parametrize(
@@ -224,38 +241,36 @@ def test_numbers_of_another_machine_are_the_same_numbers(lnlab, reports):
     assert lnlab(*FROM, "--rows-from", "reports/other").code == 0
 
 
-def test_a_report_of_an_older_lnlab_with_other_keys_of_settings_has_the_same_runs(lnlab, reports):
-    older = shutil.copytree(reports / "shallow", reports / "older")
+def test_a_report_of_an_older_lnlab_with_other_keys_of_settings_has_the_same_runs(lnlab, joined):
+    older = shutil.copytree(joined / "shallow", joined / "older")
     for path in (older / "data").glob("*.parquet"):
         rows = pl.read_parquet(path)
         if "variant" in rows.columns:
             rows.with_columns(pl.col("variant").str.reverse()).write_parquet(path)
-    assert lnlab(*FROM).code == 0
     again = lnlab("report", "both.yaml", *FROM[2:], "--rows-from", "reports/older", "--out", "again")
     assert again.code == 0, again.err
-    assert verdicts(Path("again")) == verdicts(reports / "both")
-    assert table(Path("again"), "runs")["variant"].equals(table(reports / "both", "runs")["variant"])
-    before = looks_of(reports / "both")
+    assert verdicts(Path("again")) == verdicts(joined / "both")
+    assert table(Path("again"), "runs")["variant"].equals(table(joined / "both", "runs")["variant"])
+    before = looks_of(joined / "both")
     late = lnlab("report", "both.yaml", "--rows-from", "reports/deep", "--rows-from", "reports/older", "--out", "late")
     assert late.code == 0, late.err
     assert looks_of(Path("late")).keys() == before.keys()
 
 
 @pytest.mark.parametrize("uncounted", [("shallow",), ("deep",), ("shallow", "deep")])
-def test_reports_of_before_lnlab_counted_updates_are_joined_with_others(lnlab, reports, uncounted):
-    assert lnlab(*FROM).code == 0
-    known = table(reports / "both", "runs").select("run", "done")
+def test_reports_of_before_lnlab_counted_updates_are_joined_with_others(lnlab, joined, uncounted):
+    known = table(joined / "both", "runs").select("run", "done")
     for name in uncounted:
-        shutil.copytree(reports / name, reports / f"counted_{name}")
-        table(reports / name, "runs").drop("done").write_parquet(reports / name / "data/runs.parquet")
+        shutil.copytree(joined / name, joined / f"counted_{name}")
+        table(joined / name, "runs").drop("done").write_parquet(joined / name / "data/runs.parquet")
     again = lnlab(*FROM, "--out", "again")
     assert again.code == 0, again.err
-    assert verdicts(Path("again")).keys() == verdicts(reports / "both").keys()
+    assert verdicts(Path("again")).keys() == verdicts(joined / "both").keys()
     numbers = ("verdict", "estimate", "n", "seeds")
     for name, row in verdicts(Path("again")).items():
-        assert [row[word] for word in numbers] == [verdicts(reports / "both")[name][word] for word in numbers]
+        assert [row[word] for word in numbers] == [verdicts(joined / "both")[name][word] for word in numbers]
     of_none = table(Path("again"), "runs")["done"].null_count()
-    assert of_none == sum(table(reports / name, "runs").height for name in uncounted)
+    assert of_none == sum(table(joined / name, "runs").height for name in uncounted)
     beside = [word for name in uncounted for word in ("--rows-from", f"reports/counted_{name}")]
     counted = lnlab(*FROM, *beside, "--out", "counted")
     assert counted.code == 0, counted.err
@@ -287,17 +302,16 @@ def test_runs_of_a_page_that_is_drawn_anew_are_not_lost_unasked(lnlab, reports):
     assert "deep.yaml does not ask for 10 of its 10 runs, which would be lost" in refused.err
 
 
-def test_an_old_address_leads_to_the_page_that_it_became_part_of(lnlab, reports):
-    assert lnlab(*FROM).code == 0
+def test_an_old_address_leads_to_the_page_that_it_became_part_of(lnlab, joined):
     for name in ("shallow", "stored"):
-        shutil.rmtree(reports / name)
-    (reports / "moved.json").write_text('{"shallow": "both"}')
+        shutil.rmtree(joined / name)
+    (joined / "moved.json").write_text('{"shallow": "both"}')
     assert lnlab("index").code == 0
-    assert [path.name for path in (reports / "shallow").rglob("*")] == ["index.html"]
-    page = (reports / "shallow/index.html").read_text()
+    assert [path.name for path in (joined / "shallow").rglob("*")] == ["index.html"]
+    page = (joined / "shallow/index.html").read_text()
     assert 'http-equiv="refresh" content="0; url=../both/index.html"' in page
     assert '<a href="../both/index.html">both</a>' in page
-    assert "shallow" not in (reports / "index.html").read_text(), "it is no question of the index"
+    assert "shallow" not in (joined / "index.html").read_text(), "it is no question of the index"
     assert lnlab("index", "--check").code == 0
     said = lnlab("report", "--from", "reports/both", "reports/shallow")
     assert (said.code, said.out) == (0, "reports/both/index.html\n")

@@ -92,7 +92,7 @@ def test_what_is_left_out_is_noted(check):
 
 
 def test_the_page_says_how_many_rows_are_used_and_the_terminal_which_sections_have_nothing_to_show(
-    check, tmp_path, monkeypatch, capsys, without_workers
+    check, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setenv("LNLAB_STORE", str(tmp_path / "store"))
     empty = "  - {title: The spectrum, kind: spectral_density}\n  - {kind: extremes}\n"

@@ -20,7 +20,7 @@ from lnlab.row_digests import digests_by_variant
 
 LOCK = Path("specs/tiny.lock")
 REPORT = Path("reports/tiny")
-MUTATIONS = int(os.environ.get("MUTATIONS", "250"))
+MUTATIONS = int(os.environ.get("MUTATIONS", "100"))
 """Of committed files; `make torture` makes a thousand."""
 
 

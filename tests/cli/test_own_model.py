@@ -1,15 +1,24 @@
 """A model from a user's file in a spec: swept, trained on a text file, with a page that names its own layers."""
 
+import importlib.util
 import json
 import re
-import subprocess
-import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
+import torch
 
+from lnlab.catalogue import REGISTRIES
 from lnlab.cli import main
+from lnlab.compile.work import Trajectory
+from lnlab.execute import registry_loader
+from lnlab.execute.program import build
+from lnlab.own_model import registered
+from lnlab.randomness import Draw
+from lnlab.record.registries import load_registries
+from tests.cli.conftest import CommandResult
 
 BOOK = "".join(f"the {a} {b} saw a {c} near the {a} river .\n" for a in "abc" for b in "defg" for c in "hijklm")
 
@@ -18,6 +27,42 @@ BOOK = "".join(f"the {a} {b} saw a {c} near the {a} river .\n" for a in "abc" fo
 def lnlab(lnlab_process):
     """``lnlab(folder, *words)`` in a process of its own, as what a file registers stays registered."""
     return lambda folder, *words: lnlab_process(["--with", "mine.py", *words], folder, workers=False)
+
+
+@contextmanager
+def registered_for_now():
+    """What a file registers inside is forgotten afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        for registry in load_registries(()).values():
+            patch.setattr(registry, "_entries", dict(registry.entries))
+        registry_loader._load_once.cache_clear()
+        registered._counted.cache_clear()
+        yield patch
+
+
+@pytest.fixture
+def here(capsys):
+    """``here(folder, *words)``: a command with the model of a folder in this process."""
+
+    def run(folder, *words):
+        capsys.readouterr()
+        with registered_for_now() as patch:
+            patch.chdir(folder)
+            code = main(["--with", "mine.py", *words])
+        printed = capsys.readouterr()
+        return CommandResult(code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def mine(folder):
+    """The file of the model as a module, its pieces registered."""
+    spec = importlib.util.spec_from_file_location("mine", folder / "mine.py")
+    module = importlib.util.module_from_spec(spec)
+    with registered_for_now():
+        spec.loader.exec_module(module)
+        yield module
 
 
 @pytest.fixture(scope="module")
@@ -88,22 +133,18 @@ def test_it_learns_the_text_file(folder, page):
     assert nll.filter(pl.col("step") == 20)["value"].max() < nll.filter(pl.col("step") == 0)["value"].min() - 0.3
 
 
-def test_first_values_are_those_that_the_module_gives_itself_under_the_runs_seed(folder, page):
-    program = (
-        "import json, sys, torch; sys.path.insert(0, '.'); from lnlab.randomness import Draw; from mine import Mine\n"
-        "values = []\n"
-        "for seed in (1, 2):\n"
-        "    torch.manual_seed(Draw(seed)('build'))\n"
-        "    w = Mine(60, depth=2, width=32).output.weight\n"
-        "    values.append((w.abs().max() / w.square().mean().sqrt()).item())\n"
-        "print(json.dumps(values))\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+def test_first_values_are_those_that_the_module_gives_itself_under_the_runs_seed(folder, page, mine):
+    values = []
+    for seed in (1, 2):
+        with torch.random.fork_rng():
+            torch.manual_seed(Draw(seed)("build"))
+            weight = mine.Mine(60, depth=2, width=32).output.weight
+        values.append((weight.abs().max() / weight.square().mean().sqrt()).item())
     runs = rows(folder, "runs").select("run", "setting", "seed")
     measured = rows(folder, "sites").filter((pl.col("quantity") == "largest_weight") & (pl.col("sublayer") == "output"))
     joined = measured.join(runs, on="run").filter(pl.col("setting").str.contains('"depth":2.*"placement":"pre"'))
     by_seed = dict(zip(joined["seed"], joined["value"], strict=True))
-    assert [by_seed[seed] for seed in (1, 2)] == pytest.approx(json.loads(ran.stdout), rel=1e-6)
+    assert [by_seed[seed] for seed in (1, 2)] == pytest.approx(values, rel=1e-6)
 
 
 WRONG = {
@@ -123,45 +164,29 @@ WRONG = {
 }
 
 
-def test_what_does_not_suit_a_model_of_ones_own_is_refused(folder, lnlab):
+def test_what_does_not_suit_a_model_of_ones_own_is_refused(folder, here):
     spec = (folder / "small.yaml").read_text()
     for number, (there, instead) in enumerate(WRONG.values()):
         assert there in spec
         (folder / f"wrong{number}.yaml").write_text(spec.replace(there, instead))
-    problems = lnlab(folder, "check", *(f"wrong{number}.yaml" for number in range(len(WRONG)))).stderr.splitlines()
+    problems = here(folder, "check", *(f"wrong{number}.yaml" for number in range(len(WRONG)))).err.splitlines()
     for number, message in enumerate(WRONG):
         assert [line for line in problems if line.startswith(f"wrong{number}.yaml:") and message in line], problems
 
 
-def test_its_stream_is_measured_where_it_says_that_it_passes(folder, page):
+def test_its_stream_is_measured_where_it_says_that_it_passes(folder, page, mine):
     """Against hooks by hand on the model as the run's seed builds it, padding left out."""
-    program = """
-import json, sys, torch
-sys.path.insert(0, ".")
-from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve.resolve import resolve_setting
-from lnlab.compile.work import Trajectory
-from lnlab.execute.program import build
-import mine
-from pathlib import Path
-setting = json.loads(sys.argv[1])
-state = build(Trajectory("t", 1, setting, 0, ()), REGISTRIES, (Path("."),))
-kept = []
-for block in state.model.module.blocks:
-    block.register_forward_hook(lambda _m, _x, y: kept.append(y))
-masks = []
-for batch in state.batches(2):
-    state.model.module(batch.target_in)
-    masks.append(batch.target_in != 0)
-norms = [torch.cat([kept[n + 2 * b][m].norm(dim=-1) for b, m in enumerate(masks)]).mean().item() for n in (0, 1)]
-print(json.dumps(norms))
-"""
     runs = rows(folder, "runs").filter(
         pl.col("seed") == 1, pl.col("setting").str.contains('"depth":2.*"placement":"post"')
     )
-    command = [sys.executable, "-c", program, runs["setting"][0]]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    norms = json.loads(ran.stdout)
+    state = build(Trajectory("t", 1, json.loads(runs["setting"][0]), 0, ()), REGISTRIES, (folder,))
+    kept, masks = [], []
+    for block in state.model.module.blocks:
+        block.register_forward_hook(lambda _m, _x, y: kept.append(y))
+    for batch in state.batches(2):
+        state.model.module(batch.target_in)
+        masks.append(batch.target_in != 0)
+    norms = [torch.cat([kept[n + 2 * b][m].norm(dim=-1) for b, m in enumerate(masks)]).mean().item() for n in (0, 1)]
     sites = rows(folder, "sites").filter(pl.col("quantity") == "hidden_norm", pl.col("run") == runs["run"][0])
     assert sites.sort("layer").select("layer", "sublayer", "tensor").rows() == [
         (n, "feed_forward", "out") for n in (1, 2)
@@ -169,18 +194,18 @@ print(json.dumps(norms))
     assert sites.sort("layer")["value"].to_list() == pytest.approx(norms, rel=1e-6)
 
 
-def test_a_stream_of_which_nothing_is_known_is_refused_with_how_to_name_it(folder, lnlab, tmp_path):
+def test_a_stream_of_which_nothing_is_known_is_refused_with_how_to_name_it(folder, here, tmp_path):
     source = (folder / "mine.py").read_text()
     named = '    stream={"blocks.{layer}": "feed_forward.out"},\n'
     assert named in source
     (tmp_path / "mine.py").write_text(source.replace(named, ""))
     (tmp_path / "mine.yaml").write_text((folder / "mine.yaml").read_text())
-    (line,) = lnlab(tmp_path, "check", "mine.yaml").stderr.splitlines()
+    (line,) = here(tmp_path, "check", "mine.yaml").err.splitlines()
     assert line.startswith("mine.yaml:16:")
     assert "it reads the residual stream, and nothing of that of 'mine' is known; name the modules" in line
     assert "register_model(..., stream={'blocks.{layer}': 'decoder.feed_forward.out'})" in line
     (tmp_path / "mine.py").write_text(source.replace('stream={"blocks', 'stream={"block'))
-    (line,) = lnlab(tmp_path, "check", "mine.yaml").stderr.splitlines()
+    (line,) = here(tmp_path, "check", "mine.yaml").err.splitlines()
     assert "the pattern 'block.{layer}' in stream= matches no module" in line
 
 
@@ -220,7 +245,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_builder_or_a_model_that_is_wrong_is_named(lnlab, name, tmp_path):
+def test_a_builder_or_a_model_that_is_wrong_is_named(here, name, tmp_path):
     body, message = MODELS[name]
     (tmp_path / "mine.py").write_text(
         "import torch\nfrom lnlab.own_model.registered import register_model\n\n\n@register_model('wrong')\n"
@@ -232,6 +257,6 @@ def test_a_builder_or_a_model_that_is_wrong_is_named(lnlab, name, tmp_path):
         "task: {kind: language_modeling, corpus: {kind: toy_english, train: 60, validation: 20, test: 20}, "
         "vocabulary: 60, length: 8, windows: 2}\nreport: []\n"
     )
-    ran = lnlab(tmp_path, "run", "wrong.yaml", "--workers", "1")
-    assert message in ran.stderr + ran.stdout
-    assert ran.returncode
+    ran = here(tmp_path, "run", "wrong.yaml", "--workers", "1")
+    assert message in ran.err + ran.out
+    assert ran.code

@@ -8,6 +8,7 @@ import pytest
 
 SPECS = sorted((Path(__file__).parents[1] / "fixtures" / "own").glob("*.yaml"))
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCREENS = ((1280, 900), (400, 850))
 FOREIGN = re.compile(r"\b(published|our predictions|claims of the source|the paper)\b", re.IGNORECASE)
 ANSWERS = {
     "no_report": r"Gradient norm, decoder w2: Post-LN grows [\d.]+× from the first to the last decoder layer; Pre-LN",
@@ -19,7 +20,7 @@ ANSWERS = {
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory, without_workers):
+def pages(tmp_path_factory):
     """The five pages, each drawn from its run."""
     folder = tmp_path_factory.mktemp("own")
     shutil.copytree(SPECS[0].parent, folder, dirs_exist_ok=True)
@@ -54,19 +55,18 @@ def test_the_page_answers_and_speaks_of_no_paper(pages, name):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: chromium is not on PATH")
-@pytest.mark.parametrize("size", [(1280, 900), (400, 850)])
-def test_the_first_screen_shows_the_answer_and_a_figure_or_a_table(pages, size):
+def test_the_first_screen_shows_the_answer_and_a_figure_or_a_table(pages):
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    width, height = size
     with sync_api.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
         for name, path in pages.items():
-            page = browser.new_page(viewport={"width": width, "height": height})
             page.goto(path.as_uri())
-            answer = page.locator(".answer .line").bounding_box()
-            drawn = page.locator(".hero figure .plate, .hero .matrix table").first.bounding_box()
-            assert answer["y"] + answer["height"] <= height, name
-            assert drawn["y"] + 100 <= height, name
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-            page.close()
+            for width, height in SCREENS:
+                page.set_viewport_size({"width": width, "height": height})
+                answer = page.locator(".answer .line").bounding_box()
+                drawn = page.locator(".hero figure .plate, .hero .matrix table").first.bounding_box()
+                assert answer["y"] + answer["height"] <= height, (name, width)
+                assert drawn["y"] + 100 <= height, (name, width)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
         browser.close()

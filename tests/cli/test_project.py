@@ -22,7 +22,7 @@ def project(once, tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-def test_store_profile_and_remote_are_the_projects_wherever_the_command_is_called(lnlab, project, without_workers):
+def test_store_profile_and_remote_are_the_projects_wherever_the_command_is_called(lnlab, project):
     spec = project / "specs" / "tiny.yaml"
     ran = lnlab("run", spec, "--json", "-w", 1).json
     assert (ran["computed"], ran["reused"]) == (2, 0)
@@ -34,7 +34,7 @@ def test_store_profile_and_remote_are_the_projects_wherever_the_command_is_calle
     assert not Path(".lnlab").exists()
 
 
-def test_the_command_line_and_the_environment_win(lnlab, project, without_workers, monkeypatch):
+def test_the_command_line_and_the_environment_win(lnlab, project, monkeypatch):
     spec = project / "specs" / "tiny.yaml"
     assert lnlab("run", spec, "--store", "mine", "-p", "one", "-q", "-w", 1).code == 0
     assert Path("mine/plans").is_dir()
@@ -53,7 +53,7 @@ def test_data_folders_are_searched_after_that_of_the_spec(project):
     assert data_roots(spec_folder)[:3] == (spec_folder, project / "texts", Path("/more"))
 
 
-def test_a_profile_that_a_spec_does_not_have_is_not_asked_of_it(lnlab, project, without_workers):
+def test_a_profile_that_a_spec_does_not_have_is_not_asked_of_it(lnlab, project):
     spec = project / "specs" / "tiny.yaml"
     (project / "lnlab.toml").write_text('profile = "absent"\n')
     assert lnlab("run", spec, "--json", "-w", 1).json["computed"] == 6

@@ -6,8 +6,7 @@ import json
 import os
 import random
 import shutil
-import subprocess
-import sys
+import signal
 import time
 from pathlib import Path
 
@@ -133,28 +132,14 @@ def test_only_finished_units_are_pushed(lnlab, tiny):
     assert "no unit of it is finished" in nothing.err
 
 
-def test_a_push_that_was_killed_goes_on_and_sends_nothing_twice(once, stranger, lnlab, monkeypatch):
+def test_a_push_that_was_killed_goes_on_and_sends_nothing_twice(once, stranger, lnlab, forked, monkeypatch):
     """Killed as the system kills, at every file: what lies there afterwards is whole, or no file of a push."""
-    script = """
-import os, signal, sys
-from lnlab.cli import main
-from lnlab.store import remote
-write, left = remote.Remote.write, [int(sys.argv[1])]
-def writes(self, name, content):
-    if not left[0]:
-        os.kill(os.getpid(), signal.SIGKILL)
-    left[0] -= 1
-    write(self, name, content)
-remote.Remote.write = writes
-remote_threads = __import__("lnlab.app.stores.pushing", fromlist=["TRANSFER_THREADS"])
-remote_threads.TRANSFER_THREADS = 1
-sys.exit(main(["push", "tiny.yaml", sys.argv[2], "-q"]))
-"""
     monkeypatch.chdir(once)
     for sent in (0, 3, 6):
         there = stranger / f"there-{sent}"
-        killed = subprocess.run([sys.executable, "-c", script, str(sent), str(there)], capture_output=True, timeout=120)
-        assert killed.returncode == -9, killed.stderr
+        words = ["push", "tiny.yaml", str(there), "-q"]
+        killed = forked("push_until", words, str(once), dict(os.environ), str(stranger), sent)
+        assert killed[0] == -signal.SIGKILL, killed
         pushed = lnlab("push", "tiny.yaml", there)
         assert pushed.code == 0, pushed.err
         assert pushed.out.startswith(f"6 units at {there}; ")

@@ -6,20 +6,30 @@ from pathlib import Path
 
 import pytest
 
+from lnlab.cli import main
 from tests.cli.conftest import TINY
 
-pytestmark = pytest.mark.usefixtures("without_workers")
 OTHER = TINY.replace("Does it run?", "Does it run differently?").replace("seeds: 3", "seeds: 2", 1)
 
 
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """``v1/tiny.yaml``, run and reported, and ``v2/tiny.yaml``, run; this folder must not change."""
+    root = tmp_path_factory.mktemp("both")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        for folder, text in (("v1", TINY), ("v2", OTHER)):
+            Path(folder).mkdir()
+            Path(folder, "tiny.yaml").write_text(text)
+            assert main(["run", f"{folder}/tiny.yaml", "-w", "1", "-q"]) == 0
+        assert main(["report", "v1/tiny.yaml", "-q"]) == 0
+    return root
+
+
 @pytest.fixture
-def two(workdir, lnlab):
-    """``v1/tiny.yaml``, run and reported, and ``v2/tiny.yaml``, run."""
-    for folder, text in (("v1", TINY), ("v2", OTHER)):
-        (workdir / folder).mkdir()
-        (workdir / folder / "tiny.yaml").write_text(text)
-        assert lnlab("run", f"{folder}/tiny.yaml", "-w", 1, "-q").code == 0
-    assert lnlab("report", "v1/tiny.yaml").code == 0
+def two(both, workdir):
+    """A copy of it as the working folder."""
+    shutil.copytree(both, workdir, dirs_exist_ok=True)
     return workdir
 
 

@@ -20,10 +20,10 @@ LONG = toy_spec(
     train={"steps": 250, "evaluate": {"every": 125}},
     seeds=2,
 )
-SLEEPER = """\
+STOPPED_HERE = """\
+import os
 import time
-from pathlib import Path
-Path("compiling").write_text("")
+os.kill(os.getpid(), {number})
 time.sleep(60)
 """
 ENDLESS = '''\
@@ -82,7 +82,13 @@ def found_in(folder, lnlab_process):
 
 
 @pytest.mark.parametrize(
-    ("number", "group", "code"), [(signal.SIGTERM, False, 143), (signal.SIGTERM, True, 143), (signal.SIGHUP, True, 129)]
+    ("number", "group", "code"),
+    [
+        # The run alone is signalled by the tasks of test_slurm, too.
+        pytest.param(signal.SIGTERM, False, 143, marks=pytest.mark.torture),
+        (signal.SIGTERM, True, 143),
+        (signal.SIGHUP, True, 129),
+    ],
 )
 def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(
     workdir, undisturbed, lnlab_process, number, group, code
@@ -130,12 +136,15 @@ def test_a_second_sigterm_stops_at_once(workdir, tiny):
     assert leases(".lnlab") == stray(".lnlab") == []
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_while_nothing_runs_the_command_ends_in_one_line(workdir, tiny, number, code):
-    Path("mine.py").write_text(SLEEPER)
-    running = start("run", "tiny.yaml", "--with", "mine.py")
-    wait_for(Path("compiling").exists, running)
-    running.send_signal(number)
-    said, told = running.communicate(timeout=200)
-    assert (running.returncode, said) == (code, "")
-    assert told == f"lnlab: stopped by {number.name}; what is finished is kept\n"
+def test_while_nothing_runs_the_command_ends_in_one_line(workdir, tiny):
+    Path("mine.py").write_text(STOPPED_HERE.format(number=int(signal.SIGTERM)))
+    said, told = (ended := start("run", "tiny.yaml", "--with", "mine.py")).communicate(timeout=200)
+    assert (ended.returncode, said) == (143, "")
+    assert told == "lnlab: stopped by SIGTERM; what is finished is kept\n"
+
+
+def test_so_does_one_that_loses_its_terminal(workdir, tiny, lnlab_process):
+    Path("mine.py").write_text(STOPPED_HERE.format(number=int(signal.SIGHUP)))
+    ended = lnlab_process(["run", "tiny.yaml", "--with", "mine.py"], workdir, workers=False)
+    assert (ended.returncode, ended.stdout) == (129, "")
+    assert ended.stderr == "lnlab: stopped by SIGHUP; what is finished is kept\n"

@@ -3,11 +3,14 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -24,15 +27,6 @@ from lnlab.store.store import Store
 from tests.results_digest import results_digest
 from tests.toy_specs import TRAINED, toy_spec
 
-# The command that hands out tasks, which looks at store and queue more often than one does with a real SLURM.
-OFTEN = """
-import sys
-from lnlab.app import array_run
-from lnlab.cli import main
-from lnlab.execute.cluster import array_tasks
-array_run.LOOK_EVERY = array_tasks.ASK_EVERY = 1.0
-sys.exit(main(sys.argv[1:]))
-"""
 FAKE = Path(__file__).parents[1] / "fixtures/fake_slurm/slurm.py"
 SPEC = toy_spec(
     TRAINED,
@@ -94,21 +88,49 @@ def first_steps_of(root):
     return found
 
 
-def start(*options):
-    words = [sys.executable, "-c", OFTEN, "run", "trained.yaml", "--executor", "slurm", *options]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(words, start_new_session=True, **pipes)
+@dataclass
+class Started:
+    """``lnlab run`` in a process of its own, which hands out tasks while the test goes on."""
+
+    output: Path
+    ending: "Future[tuple[int, object]]"
+
+    def send_signal(self, number):
+        os.kill(int((self.output / "pid").read_text()), number)
+
+    def end(self):
+        """Wait for it: its exit code and what it printed."""
+        status, code = self.ending.result(timeout=300)
+        assert status == 0, code
+        return code, *((self.output / name).read_text() for name in ("stdout", "stderr"))
+
+
+@pytest.fixture
+def start(slurm, tmp_path, forked):
+    """``start(*options)``: the run is handed to SLURM."""
+    thread = ThreadPoolExecutor(1)
+
+    def started(*options):
+        output = tmp_path / "output"
+        output.mkdir()
+        words = ["run", "trained.yaml", "--executor", "slurm", *options]
+        job = ("array_run_looking_often", words, str(tmp_path), dict(os.environ), str(output))
+        return Started(output, thread.submit(forked, *job))
+
+    yield started
+    thread.shutdown()
 
 
 def wait_for(found, running):
     until = time.monotonic() + 120
-    while not found() and running.poll() is None and time.monotonic() < until:
-        time.sleep(0.05)
-    assert found(), running.communicate()
+    while not found() and not running.ending.done() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert found(), running.end()
 
 
 def session_of(job):
-    return json.loads(job.read_text())["pid"]
+    """None: it is queued, and has not begun."""
+    return json.loads(job.read_text()).get("pid")
 
 
 def training(*jobs):
@@ -121,46 +143,33 @@ def training(*jobs):
     return bool(jobs) and all(session_of(job) in sessions for job in jobs)
 
 
-def test_two_tasks_compute_every_unit_once_and_the_rows_are_those_of_home(slurm, at_home):
-    run = start("--tasks", "2", "--sbatch", "partition=short", "--sbatch", "account=lab")
-    out, err = run.communicate(timeout=300)
-    assert run.returncode == 0, err
-    assert "4 runs: 4 finished; 4 units computed" in out
-    assert "learns" in out
-    (job,) = slurm.glob("*.sbatch")
-    lines = job.read_text().splitlines()
-    for line in ("--array=0-1%2", "--partition=short", "--account=lab", "--cpus-per-task=1", "--requeue", "--time=30"):
-        assert f"#SBATCH {line}" in lines
-    assert rows_of(Path(".lnlab")) == at_home
-    logs = [path.read_text() for path in Path(".lnlab/slurm").rglob("*_log.out")]
-    counts = [int(text.split(" units computed")[0].rsplit(" ", 1)[1]) for text in logs if " units computed" in text]
-    counts += [1 for text in logs if " 1 unit computed" in text]
-    assert sum(counts) == 4
-    assert all(len(firsts) == len(set(firsts)) for firsts in first_steps_of(Path(".lnlab")).values())
-
-
-def test_the_units_of_a_killed_task_are_computed_by_another_which_goes_on_when_its_time_is_over(slurm, at_home):
-    run = start("--tasks", "2", "--save-every", "3600")
+def test_the_units_of_a_killed_task_are_computed_by_another_which_goes_on_when_its_time_is_over(slurm, start, at_home):
+    run = start("--tasks", "2", "--save-every", "3600", "--sbatch", "partition=short", "--sbatch", "account=lab")
     wait_for(lambda: training(*slurm.glob("*_0.json")), run)
     killed, over = sorted(slurm.glob("*.json"))
     subprocess.run(["pkill", "-KILL", "-s", str(session_of(killed))])
     wait_for(lambda: training(over), run)
     time.sleep(0.5)
     subprocess.run(["scancel", over.stem, "--signal", "USR2"], check=True)
-    out, err = run.communicate(timeout=300)
-    assert run.returncode == 0, err
-    assert "4 runs: 4 finished" in out
+    code, out, err = run.end()
+    assert code == 0, err
+    assert "4 runs: 4 finished; 4 units computed" in out
+    assert "learns" in out
     assert [json.loads(job.read_text())["starts"] for job in (killed, over)] == [1, 2]
     assert rows_of(Path(".lnlab")) == at_home
+    (job,) = slurm.glob("*.sbatch")
+    lines = job.read_text().splitlines()
+    for line in ("--array=0-1%2", "--partition=short", "--account=lab", "--cpus-per-task=1", "--requeue", "--time=30"):
+        assert f"#SBATCH {line}" in lines
 
 
-def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, at_home, lnlab_process):
+def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, start, at_home, lnlab_process):
     run = start("--tasks", "2", "--save-every", "3600")
     wait_for(lambda: any(map(training, slurm.glob("*.json"))), run)
     time.sleep(0.5)
     run.send_signal(signal.SIGINT)
-    _, err = run.communicate(timeout=300)
-    assert run.returncode == 130
+    code, _, err = run.end()
+    assert code == 130
     assert "interrupted: lnlab run trained.yaml continues from here" in err
     assert len(list(slurm.glob("*.cancelled"))) == 2
     assert lnlab_process(["run", "trained.yaml", "--quiet"], Path.cwd(), workers=False).returncode == 0
@@ -214,13 +223,33 @@ def test_without_slurm_the_message_says_where_to_call_it(slurm, lnlab, monkeypat
     assert "SLURM's commands are not on this machine; call it on a node from which sbatch works" in said.err
 
 
+# Tasks compute their units without workers: other tests ask what becomes of these.
+IN_TASKS = """\
+import sys
+if sys.orig_argv[2:4] == ["lnlab", "run"]:
+    sys.path.append({root!r})
+    from tests.this_process import NO_WORKERS
+    for place, name, instead in NO_WORKERS:
+        setattr(place, name, instead)
+"""
+
+
 # submitit leaves its processes to end by themselves
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_submitits_own_processes_stand_in_for_slurm(slurm, at_home, monkeypatch):
+def test_two_of_submitits_own_processes_compute_every_unit_once_and_the_rows_are_those_of_home(
+    slurm, at_home, monkeypatch
+):
     monkeypatch.setattr(array_run, "LOOK_EVERY", 1.0)
+    Path("sitecustomize.py").write_text(IN_TASKS.format(root=str(FAKE.parents[3])))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
     console = Console(file=io.StringIO())
     options = RunOptions(1, retry_failed=False, quiet=True, save_every=60, console=console, tasks=2)
     summary = run_as_array(Store(Path(".lnlab")), Request(Path("trained.yaml")), options, cluster="local")
     assert (summary.scheduled, summary.units, summary.interrupted) == (4, 4, 0)
     assert rows_of(Path(".lnlab")) == at_home
     assert isinstance(Store(Path(".lnlab")).results(summary.stored.digest).runs, pl.DataFrame)
+    logs = [path.read_text() for path in Path(".lnlab/slurm").rglob("*_log.out")]
+    assert len(logs) == 2
+    counts = [int(count) for text in logs for count in re.findall(r"(\d+) units? computed", text)]
+    assert sum(counts) == 4
+    assert all(len(firsts) == len(set(firsts)) for firsts in first_steps_of(Path(".lnlab")).values())

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,8 @@ from lnlab.cli.codes import BROKEN_PIPE, NOT_PRINTED
 from lnlab.store.store import Store
 
 LNLAB = f"{sys.executable} -m lnlab"
+REFUSED = "report --profile smoke"
+"""A command that is refused before much is imported."""
 
 
 def shell(command):
@@ -23,18 +26,18 @@ def shell(command):
     [
         ("list norm >&-", NOT_PRINTED),
         ("list norm >/dev/full", NOT_PRINTED),
-        ("list norm --json >/dev/full", NOT_PRINTED),
-        ("list norm --json >&-", NOT_PRINTED),
+        ("ls --json >/dev/full", NOT_PRINTED),
+        ("ls --json >&-", NOT_PRINTED),
         ("--version >&-", NOT_PRINTED),
         ("--version >/dev/full", NOT_PRINTED),
         ("--help >/dev/full", NOT_PRINTED),
-        ("list norm 2>&-", 0),
-        ("list norm >/dev/null 2>/dev/full", 0),
-        ("list nothing_like_it 2>&-", 2),
-        ("list nothing_like_it 2>/dev/full", 2),
-        ("list nothing_like_it >&- 2>&-", 2),
-        ("list norm >&- 2>&-", NOT_PRINTED),
-        ("list norm <&- >&- 2>&-", NOT_PRINTED),
+        ("ls 2>&-", 0),
+        ("ls >/dev/null 2>/dev/full", 0),
+        (f"{REFUSED} 2>&-", 2),
+        (f"{REFUSED} 2>/dev/full", 2),
+        (f"{REFUSED} >&- 2>&-", 2),
+        ("ls --json >&- 2>&-", NOT_PRINTED),
+        ("ls --json <&- >&- 2>&-", NOT_PRINTED),
     ],
 )
 def test_a_command_ends_with_a_code_and_no_traceback(command, code, workdir):
@@ -52,14 +55,32 @@ def test_a_reader_that_goes_away_ends_a_command_quietly(workdir):
     assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")
 
 
+WITHOUT_WORKERS = f"""\
+import sys
+sys.path.append({str(Path(__file__).parents[2])!r})
+from tests.this_process import NO_WORKERS
+for place, name, instead in NO_WORKERS:
+    setattr(place, name, instead)
+from lnlab.cli import main
+sys.exit(main())
+"""
+
+
 @pytest.mark.parametrize(
-    ("streams", "code"),
-    [(">&-", NOT_PRINTED), (">/dev/full", NOT_PRINTED), ("2>/dev/full", 0), ("2> >(exec 0<&-) >/dev/null", 0)],
+    ("streams", "code", "workers"),
+    [
+        (">&-", NOT_PRINTED, True),
+        (">/dev/full", NOT_PRINTED, False),
+        ("2>/dev/full", 0, False),
+        ("2> >(exec 0<&-) >/dev/null", 0, False),
+    ],
 )
-def test_nothing_of_a_run_is_lost_with_its_output(streams, code, tiny, lnlab_process):
-    done = shell(f"{LNLAB} run {tiny} -w 1 {streams}")
+def test_nothing_of_a_run_is_lost_with_its_output(streams, code, workers, tiny, lnlab_process):
+    Path("here.py").write_text(WITHOUT_WORKERS)
+    program = LNLAB if workers else f"{sys.executable} here.py"
+    done = shell(f"{program} run {tiny} -p one -w 1 {streams}")
     assert (done.returncode, "Traceback" in done.stderr) == (code, False)
-    again = lnlab_process(["run", str(tiny), "--json"], tiny.parent, workers=False)
+    again = lnlab_process(["run", str(tiny), "-p", "one", "--json"], tiny.parent, workers=False)
     assert '"computed": 0' in again.stdout
-    assert '"reused": 6' in again.stdout
+    assert '"reused": 2' in again.stdout
     assert Store(tiny.parent / ".lnlab").damage() == []

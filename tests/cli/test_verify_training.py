@@ -165,7 +165,7 @@ def test_later_rows_of_a_run_that_was_computed_in_part_stay(tables):
 
 
 @pytest.mark.slow
-def test_every_run_and_the_choice_of_a_rate_are_computed_again(lnlab, repository):
+def test_every_run_and_the_choice_of_a_rate_are_computed_again(lnlab, repository, workers):
     verified = lnlab("verify", "specs/tuned.yaml", "--level", "3", "-w", "2", "-q")
     assert verified.code == 0, verified.out
     assert verified.out.endswith("all 4 runs, computed again from nothing, have the same rows to the last bit.\n")
@@ -187,7 +187,10 @@ def test_another_choice_of_a_rate_is_reported(lnlab, repository):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("threads", "capability"), [("1", "default"), ("2", "avx2"), ("4", "default")])
+@pytest.mark.parametrize(
+    ("threads", "capability"),
+    [pytest.param("1", "default", marks=pytest.mark.torture), ("2", "avx2"), ("4", "default")],
+)
 def test_neither_threads_nor_instructions_raise_an_alarm(repository, lnlab_process, threads, capability):
     environment = os.environ | {"LNLAB_THREADS": threads, "ATEN_CPU_CAPABILITY": capability}
     words = ["verify", "specs/tuned.yaml", "--level", "2", "-w", "1", "--json"]

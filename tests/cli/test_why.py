@@ -98,7 +98,7 @@ def test_a_run_is_known_by_the_beginning_of_its_key(lnlab, rows_behind):
     assert f"{run['run'][:16]} (placement=post, seed 1)" in several.err
 
 
-def test_a_failed_run_leads_to_its_reason_and_to_what_it_printed(lnlab, tiny, monkeypatch):
+def test_a_failed_run_leads_to_its_reason_and_to_what_it_printed(lnlab, tiny, workers, monkeypatch):
     monkeypatch.setattr(probes, "_entries", dict(probes.entries))
     Path("broken.py").write_text(BROKEN)
     tiny.write_text(
