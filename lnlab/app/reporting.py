@@ -89,7 +89,7 @@ def tables_of_store(store: "Store", request: "Request") -> "ReportTables | None"
     from lnlab.record.joined_reports import ReportTables
     from lnlab.report.facts import facts_from_json
     from lnlab.report.folder import parse_report, report_data
-    from lnlab.select.seeds import results_of_runs
+    from lnlab.select.seeds import results_where
 
     if not store.root.is_dir():
         return None
@@ -99,7 +99,7 @@ def tables_of_store(store: "Store", request: "Request") -> "ReportTables | None"
         if {issue.code for issue in error.issues} <= {"not-run", "differs"}:  # of this spec as it is now
             return None
         raise
-    ended = results_of_runs(plan_results(store, stored), pl.col("status").is_not_null())
+    ended = results_where(plan_results(store, stored), pl.col("status").is_not_null())
     if stored.undecided or ended.runs.is_empty():
         return None
     facts = facts_from_json(stored.facts["report"], stored.spec)

@@ -194,7 +194,7 @@ def run_request(
         export_finished(trackers, store, summary.stored, results)
         if judged:
             trackers.show_verdicts(judged)
-    return RunResult(request, summary, results, judged, tuple(rows_from))
+    return RunResult(request, summary, results, verdicts=judged, rows_from=tuple(rows_from))
 
 
 def _checked_executor(
@@ -311,9 +311,9 @@ def _without(results: "Results", trajectories: Collection[str]) -> "Results":
     """The results without the runs of these trajectories."""
     import polars as pl
 
-    from lnlab.select.seeds import results_of_runs
+    from lnlab.select.seeds import results_where
 
-    return results_of_runs(results, ~pl.col("trajectory").is_in(list(trajectories)))
+    return results_where(results, ~pl.col("trajectory").is_in(list(trajectories)))
 
 
 @contextmanager

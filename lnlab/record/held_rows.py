@@ -175,15 +175,15 @@ def is_drawable(
             resolved = with_comparators(results, section.get("where") or {})
             forms = [section, *([] if resolved is None else [{**section, "where": resolved}])]
             of_seeds: Conditions = {"seed": drawn, **selection} if drawn else selection
-            for held, of_runs in entries_of_runs(entries, results, of_seeds):
+            for kept_of_runs, of_runs in entries_of_runs(entries, results, of_seeds):
                 if len(selections) > 1 and not (
-                    are_covered([of_runs], held)
+                    are_covered([of_runs], kept_of_runs)
                     # One that was written down with all that it selects keeps what it draws, in no single selection.
-                    or any("section" in entry and _same_rows(section, entry["section"]) for entry in held)
+                    or any("section" in entry and _same_rows(section, entry["section"]) for entry in kept_of_runs)
                 ):
                     return False
                 seeds = value_list(of_runs["seed"]) if drawn else []
-                if len(selections) == 1 and not any(is_drawable(form, held, seeds) for form in forms):
+                if len(selections) == 1 and not any(is_drawable(form, kept_of_runs, seeds) for form in forms):
                     return False
         return True
     kept = kept_quantities(entries)

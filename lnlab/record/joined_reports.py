@@ -23,7 +23,7 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.words.path_names import number_ranges
 from lnlab.select.references import NoReference, reference_variants
-from lnlab.select.seeds import results_of_runs
+from lnlab.select.seeds import results_where
 from lnlab.select.select import runs_with
 from lnlab.select.selection import Conditions, parse_selection
 from lnlab.select.settings import NothingSelected
@@ -202,7 +202,7 @@ def join_reports(folders: Sequence[Path], known: "Registries", stored: ReportTab
         if len(parts) == len(folders):  # of the store: what a report has is the report's
             of_reports = pl.concat([part.results.runs.select("variant", "seed") for part in parts])
             own = results.runs.join(of_reports, on=("variant", "seed"), how="anti", maintain_order="left")
-            results = results_of_runs(results, pl.col("run").is_in(own["run"].implode()))
+            results = results_where(results, pl.col("run").is_in(own["run"].implode()))
         kept_rows = [
             {**entry, "runs": {keys.get(old, old): seeds for old, seeds in entry["runs"].items()}}
             if entry.get("runs") is not None

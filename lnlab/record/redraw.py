@@ -176,8 +176,8 @@ def judge_joined_tables(
         listed = [f"{setting} (seed {', '.join(map(str, seeds))})" for setting, seeds in by_setting.items()]
         shown = "; ".join(listed[:_SETTINGS_NAMED]) + ("; ..." if len(listed) > _SETTINGS_NAMED else "")
         what = f"none of these reports has {count_noun(runs.height, 'run')} of the spec: {shown}"
-        given = [word for folder in folders for word in ("--rows-from", str(folder))]
-        command = shlex.join(["lnlab", "run", *replace(joined.facts, path=path).command, *given])
+        options = [word for folder in folders for word in ("--rows-from", str(folder))]
+        command = shlex.join(["lnlab", "run", *replace(joined.facts, path=path).command, *options])
         remedy = f"name the report that has them, or compute them with {command}"
         raise ReportError(Issue("not-found", path, what, remedy))
     held = [part.results.runs for part in joined.parts if part.folder.resolve() == into.resolve()]
@@ -211,7 +211,7 @@ def _with_what_was_read(
         own = results_of_claim(claim, results)
         for selection in claim_selections(claim):
             there, known = (
-                all(are_covered([of_runs], held) for held, of_runs in entries_of_runs(record, own, selection))
+                all(are_covered([of_runs], rows) for rows, of_runs in entries_of_runs(record, own, selection))
                 for record in (before.kept_rows, kept)
             )
             if there and not known:

@@ -19,7 +19,7 @@ def results_of_seeds(results: Results, seeds: Collection[int] | None) -> Results
     if not seeds:
         return results
     of_seeds = pl.col("seed").is_in(list(seeds))
-    return results.once(f"results of seeds {sorted(seeds)}", lambda whole: results_of_runs(whole, of_seeds))
+    return results.once(f"results of seeds {sorted(seeds)}", lambda whole: results_where(whole, of_seeds))
 
 
 def drawn_results(
@@ -41,10 +41,10 @@ def drawn_results(
         of_grid = pl.when(pl.col("variant").is_in(variants.implode()))
         drawn = of_grid.then(pl.col("seed").is_in(list(grid["seeds"]))).otherwise(drawn)
     name = f"results drawn on {canonical([sorted(seeds or ()), list(grid_seeds)])}"
-    return results.once(name, lambda whole: results_of_runs(whole, drawn))
+    return results.once(name, lambda whole: results_where(whole, drawn))
 
 
-def results_of_runs(whole: Results, condition: pl.Expr) -> Results:
+def results_where(whole: Results, condition: pl.Expr) -> Results:
     """The results of the runs that meet a condition on the columns of ``Results.runs``."""
     runs = whole.runs.filter(condition)
     if runs.height == whole.runs.height:
