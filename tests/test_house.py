@@ -95,3 +95,9 @@ def test_templates_never_switch_escaping_off():
     for template in (ROOT / "templates").rglob("*"):
         if template.is_file():
             assert not re.search(r"\|\s*safe|autoescape false", template.read_text()), template
+
+
+def test_no_fixture_lasts_longer_than_it_says():
+    """A folder without ``__init__.py`` is no package to pytest: a fixture of its package would last for the session."""
+    lasting = f'scope="{"package"}"'
+    assert [path for path in (ROOT / "tests").rglob("*.py") if lasting in path.read_text(encoding="utf-8")] == []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge", "firefox")
 _LARGE = ("torch", "polars", "pydantic", "altair", "fsspec")
-_OF_DEVELOPERS = ("dev", "docs", "peers", "families")
+_OF_DEVELOPERS = ("dev", "docs", "families", "mutants", "peers")
 _EXTRA = re.compile(r"""^\s*([A-Za-z0-9._-]+)[^;]*;.*extra\s*==\s*['"]([^'"]+)['"]""")
 _LITTLE_DISK = 10**9
 """Bytes below which a run of a few hundred units may not fit."""

@@ -42,7 +42,7 @@ profiles:
   real: {task.corpus: multi30k}
 """
 WORKERS = tuple((place, name, getattr(place, name)) for place, name, _ in NO_WORKERS)
-"""What ``without_workers`` replaces."""
+"""What ``alone`` replaces."""
 TINY = toy_spec(UNTRAINED, REST, question="Does it run?")
 
 
@@ -60,18 +60,22 @@ class CommandResult:
 
 
 @contextmanager
-def units_computed_here() -> Iterator[pytest.MonkeyPatch]:
-    """Units are computed in this process, as starting a worker takes longer than they do."""
+def alone() -> Iterator[pytest.MonkeyPatch]:
+    """No data and store but those of the tests. Units are computed in this process: a worker takes longer to start."""
     with pytest.MonkeyPatch.context() as patch:
+        for name in ("LNLAB_DATA", "LNLAB_STORE"):
+            patch.delenv(name, raising=False)
         for place, name, instead in NO_WORKERS:
             patch.setattr(place, name, instead)
         yield patch
 
 
-@pytest.fixture(scope="package", autouse=True)
-def without_workers() -> Iterator[None]:
-    """What commands of this process compute they compute themselves."""
-    with units_computed_here():
+# Of each module: a folder without __init__.py is no package to pytest, and its fixtures would last for the session.
+@pytest.fixture(scope="module", autouse=True)
+def nothing_around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands of this process compute by themselves, and find no data, store or home of the user."""
+    with alone() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("home")))
         yield
 
 
@@ -151,16 +155,6 @@ def client(
         thread.join()
 
 
-@pytest.fixture(scope="package", autouse=True)
-def nothing_around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No data and no store but those of the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("LNLAB_DATA", "LNLAB_STORE"):
-            patch.delenv(name, raising=False)
-        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("home")))
-        yield
-
-
 @pytest.fixture
 def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
@@ -181,7 +175,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a spec that was run in two profiles, the default last; what is stored there must not change."""
     folder = tmp_path_factory.mktemp("ran")
     (folder / "tiny.yaml").write_text(TINY)
-    with units_computed_here() as patch:
+    with alone() as patch:
         patch.chdir(folder)
         assert [main(["run", "tiny.yaml", "-w", "1", "-q", *more]) for more in (["-p", "one"], [])] == [0, 0]
     return folder
@@ -200,7 +194,7 @@ def committed(once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repository")
     (root / "specs").mkdir()
     shutil.copy(once / "tiny.yaml", root / "specs")
-    with pytest.MonkeyPatch.context() as patch:
+    with alone() as patch:
         patch.chdir(once)
         assert main(["report", "tiny.yaml", "-q", "--out", str(root / "reports" / "tiny")]) == 0
         patch.chdir(root)
