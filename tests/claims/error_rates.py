@@ -132,18 +132,18 @@ KINDS: dict[str, tuple[Judge, tuple[int, ...], tuple[int, ...]]] = {
 
 
 @cache
-def look_rate(kind: str, schedule: str, repeats: int = REPEATS) -> float:
-    """How often a claim of a kind is decided with the truth on the edge, in the first so many experiments."""
+def look_rate(kind: str, schedule: str) -> float:
+    """How often a claim of a kind is decided with the truth on the edge."""
     judge, shape, sizes = KINDS[kind]
     declared, n_looks = SCHEDULES[schedule]
     rng = np.random.default_rng([list(KINDS).index(kind), list(SCHEDULES).index(schedule)])
     looks = [
         (n, Criterion(level(k, sizes if declared == "sizes" else declared))) for k, n in enumerate(sizes[:n_looks], 1)
     ]
-    draws = rng.normal(size=(repeats, looks[-1][0], *shape))
+    draws = rng.normal(size=(REPEATS, looks[-1][0], *shape))
     draws = interactions(draws) if kind.startswith("`interaction`") else draws
     wrong = sum(any(judge(x[:n], criterion) in DECIDED for n, criterion in looks) for x in draws)
-    return wrong / repeats
+    return wrong / REPEATS
 
 
 POPULATIONS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {

@@ -37,7 +37,8 @@ SCREENS = [
 ]
 """Colours depend on the scheme alone and places on the width alone: two screens show both of each."""
 WITHOUT_ALIKE = """() => {
-  const shape = e => `${e.tagName}.${e.getAttribute('class')}(${[...e.children].map(shape)})`;
+  const said = a => ['class', 'style', 'fill'].includes(a.name) ? `${a.name}=${a.value}` : a.name;
+  const shape = e => `${e.tagName}[${[...e.attributes].map(said)}](${[...e.children].map(shape)})`;
   for (const parent of document.querySelectorAll('body *')) {
     const seen = {};
     for (const child of [...parent.children]) {
@@ -47,7 +48,7 @@ WITHOUT_ALIKE = """() => {
     }
   }
 }"""
-"""Of siblings with equal elements and classes, as rows of a table or marks of a drawing, a page keeps two."""
+"""Of siblings with equal elements, attributes and colours, as rows of a table, a page keeps two."""
 
 
 @pytest.fixture(scope="module")
