@@ -99,5 +99,5 @@ def test_templates_never_switch_escaping_off():
 
 def test_no_fixture_lasts_longer_than_it_says():
     """A folder without ``__init__.py`` is no package to pytest: a fixture of its package would last for the session."""
-    lasting = f'scope="{"package"}"'
+    lasting = 'scope="' + 'package"'  # in two parts, so that this file does not contain it
     assert [path for path in (ROOT / "tests").rglob("*.py") if lasting in path.read_text(encoding="utf-8")] == []

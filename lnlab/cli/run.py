@@ -19,7 +19,9 @@ from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, 
 from lnlab.cli.table_specs import run_table_spec
 from lnlab.cli.terminal import err, out, print_json
 from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
+from lnlab.errors import LabError
 from lnlab.execute.executor import ExecutorKind
+from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -117,6 +119,9 @@ def run_spec(
     """
     if states_results(spec):
         refuse_overrides(spec, profile, overrides)
+        if rows_from:
+            what = "its results are a table: there is no run to take from a report"
+            raise LabError(Issue("wrong-option", f"--rows-from {rows_from[0]}", what, "leave --rows-from out"))
         raise typer.Exit(run_table_spec(spec, as_json=as_json, quiet=quiet, strict=fail_on is not None))
     outcome = run_request(
         open_store(folder, spec),

@@ -24,12 +24,10 @@ class ReportedRuns:
     """The runs of reports that need not be computed again.
 
     Attributes:
-        folders: of the reports.
         decisions: what was chosen on their tuning seeds.
         runs: the name of the setting and the seed of each run.
     """
 
-    folders: tuple[Path, ...]
     decisions: tuple[Decision, ...]
     runs: frozenset[tuple[str, int]]
 
@@ -69,7 +67,6 @@ def reported_runs(
     names = {variant: name(json.loads(text)) for variant, text in texts}
     ended = joined.results.runs.filter(pl.col("status").is_not_null()).select("variant", "seed").iter_rows()
     return ReportedRuns(
-        tuple(folders),
         tuple(decision_from_json(entry) for entry in facts.decisions),
         frozenset((names[variant], seed) for variant, seed in ended),
     )

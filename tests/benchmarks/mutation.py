@@ -42,7 +42,6 @@ OPERATORS = (
 SEED = 0
 LONGEST = 900.0
 """Seconds that the tests of a mutant may take. One that takes longer does not end by itself: it is noticed."""
-
 NOTHING_RAN = re.compile(r"^(no tests ran|\d+ deselected)\b")
 """The last line of pytest where no test has the marker, which its exit code calls a failure."""
 
@@ -62,9 +61,9 @@ def sampled_mutants(number: int) -> list[MutationSpec]:
     return every[:number]
 
 
-def work_in_copy() -> None:
+def work_in_copy(copies: str) -> None:
     """Have this process work in a copy of the last commit, whose tests import the code of the copy."""
-    copy = tempfile.mkdtemp(prefix="mutants-")
+    copy = tempfile.mkdtemp(dir=copies)
     subprocess.run(["git", "clone", "--quiet", str(ROOT), copy], check=True)
     subprocess.run([sys.executable, "-m", "compileall", "-q", copy], check=True)
     os.chdir(copy)
@@ -89,7 +88,11 @@ def main(path: Path, number: int = 240) -> None:
     done = {json.loads(line)["mutant"]: json.loads(line)["noticed"] for line in path.open()} if path.exists() else {}
     os.chdir(ROOT)
     mutants = {f"{m.module_path}:{m.start_pos[0]}:{m.operator_name}:{m.occurrence}": m for m in sampled_mutants(number)}
-    with ProcessPoolExecutor(initializer=work_in_copy) as pool, path.open("a") as file:
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants-") as copies,
+        ProcessPoolExecutor(initializer=work_in_copy, initargs=(copies,)) as pool,
+        path.open("a") as file,
+    ):
         left = {pool.submit(try_mutant, mutant): name for name, mutant in mutants.items() if name not in done}
         for future in as_completed(left):
             done[left[future]] = future.result()

@@ -121,3 +121,10 @@ def test_runs_that_nobody_has_are_named_with_the_command_that_computes_them(lnla
     assert said.code == 2
     assert "none of these reports has 4 runs of the spec" in said.err
     assert "or compute them with lnlab run question.yaml --rows-from few" in said.err
+
+
+def test_a_table_of_results_has_no_runs_to_take_from_a_report(lnlab, few):
+    Path("table.yaml").write_text("lnlab: 2\ntitle: A table\nquestion: Is it?\nresults: {files: [losses.csv]}\n")
+    said = lnlab("run", "table.yaml", "--rows-from", "few")
+    assert said.code == 2
+    assert said.err.startswith("--rows-from few: its results are a table")
