@@ -60,12 +60,17 @@ def alike_seeds(k: int, n: int, coverage: float, least: int = 0, share: float = 
 
     It is more than n, at least ``least``, and None beyond ``MAX_SEEDS_NEEDED``.
     """
-    needed = np.arange(max(n + 1, least), MAX_SEEDS_NEEDED + 1)
     side, edge = (k, share) if k >= share * n else (n - k, 1 - share)
-    # Rounded down: as large a share as here may be no whole number of seeds.
-    alike = side * needed // n
-    enough = np.flatnonzero(scipy.special.betaincinv(alike, needed - alike + 1, (1 - coverage) / 2) >= edge)
-    return int(needed[enough[0]]) if enough.size else None
+    first, size = max(n + 1, least), 64
+    while first <= MAX_SEEDS_NEEDED:  # in blocks that double: mostly the first has it, and 10,000 quantiles take long
+        needed = np.arange(first, min(first + size, MAX_SEEDS_NEEDED + 1))
+        # Rounded down: as large a share as here may be no whole number of seeds.
+        alike = side * needed // n
+        enough = np.flatnonzero(scipy.special.betaincinv(alike, needed - alike + 1, (1 - coverage) / 2) >= edge)
+        if enough.size:
+            return int(needed[enough[0]])
+        first, size = first + size, 2 * size
+    return None
 
 
 def outlook_text(needed: int | None, seeds: int, criterion: Criterion, ends: str = "", *, first: bool = False) -> str:

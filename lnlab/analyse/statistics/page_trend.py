@@ -27,10 +27,7 @@ def page_test(matrix: np.ndarray) -> tuple[float, float]:
         sd = math.sqrt(n * k**2 * (k + 1) ** 2 * (k - 1) / 144)
         z = (total - n * k * (k + 1) ** 2 / 4) / sd
         return float(scipy.special.ndtr(-z)), float(scipy.special.ndtr(z))
-    chances = _null_distribution(k)
-    null = np.ones(1)
-    for _ in range(n):
-        null = np.convolve(null, chances)
+    null = _null_of_blocks(n, k)
     minimum = n * _minimum(k)
     # Ties can make L a half-integer. It is rounded against each trend, so that neither p is too small.
     return float(null[math.floor(total) - minimum :].sum()), float(null[: math.ceil(total) - minimum + 1].sum())
@@ -39,6 +36,15 @@ def page_test(matrix: np.ndarray) -> tuple[float, float]:
 def _minimum(k: int) -> int:
     """The smallest L of one block: its ranks fall from each level to the next."""
     return k * (k + 1) * (k + 2) // 6
+
+
+@lru_cache
+def _null_of_blocks(n: int, k: int) -> np.ndarray:
+    """The probability of each L, from the smallest to the largest, for n blocks of k levels."""
+    null = np.ones(1)
+    for _ in range(n):
+        null = np.convolve(null, _null_distribution(k))
+    return null
 
 
 @lru_cache
