@@ -9,9 +9,10 @@ from lnlab.claims.order_chain import parse_order
 from lnlab.keys import Json
 from lnlab.select.aligned import alone_in_words
 from lnlab.select.quantity import quantity_fact
+from lnlab.select.references import reference_variants
 from lnlab.select.scope import scope_sentence
 from lnlab.select.seeds import results_of_seeds
-from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.select import reference_of, runs_with, select_measured_rows
 from lnlab.select.selection import parse_selection, selections_by_word
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.references import REFERENCE, SAME
@@ -54,12 +55,18 @@ def results_of_claim(claim: Mapping[str, Json], results: Results) -> Results:
 def variants_of_claim(claim: Mapping[str, Any], results: Results) -> pl.Series:
     """The variants that a claim and what it requires read, each once. Each is a run of every further seed.
 
-    ``results`` are those of the seeds that the claim names, as from ``results_of_claim``.
+    Those that a number is measured against are among them. ``results`` are those of the seeds that the claim names, as
+    from ``results_of_claim``.
     """
-    variants = [pl.Series("variant", [], pl.String)]
+    read: dict[str, None] = {}
     for part in (claim, *(claim.get("requires") or ())):
-        variants += [runs_with(results, of, part.get("over"))["variant"] for of in selections_of_claim(part)]
-    return pl.concat(variants).unique(maintain_order=True)
+        for of in selections_of_claim(part):
+            selected = runs_with(results, of, part.get("over"))["variant"].unique(maintain_order=True)
+            read |= dict.fromkeys(selected)
+            if quantity_fact(of, "reference") is not None:
+                against = reference_variants(results, reference_of(of))
+                read |= dict.fromkeys(variant for own in selected for variant in against[own])
+    return pl.Series("variant", list(read), pl.String)
 
 
 def claim_scope(claim: Mapping[str, Json], results: Results, seeds: int) -> str:

@@ -10,7 +10,7 @@ import lnlab.claims.kinds.bound
 import lnlab.claims.kinds.order
 import lnlab.claims.kinds.ratio  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import judge_claim
-from lnlab.claims.claim_scope import with_compared_reference
+from lnlab.claims.claim_scope import variants_of_claim, with_compared_reference
 from lnlab.tables import Results, frame, table_schema
 
 H = 6.0
@@ -86,6 +86,21 @@ def test_what_a_claim_compares(claim, reference):
     of = {"quantity": "time_to_target", **claim["of"]}
     assert with_compared_reference({**claim, "of": of})["of"]["reference"] == reference
     assert "reference" not in with_compared_reference({**claim, "of": {"quantity": "final_nll", "method": "a"}})["of"]
+
+
+@pytest.mark.parametrize(
+    ("of", "read"),
+    [
+        ({"quantity": "learned_fraction", "reference": {"method": "b"}}, ["a", "b"]),
+        ({"quantity": "learned_fraction", "reference": "best"}, ["a", "b", "c"]),
+        ({"quantity": "time_to_target"}, ["a"]),
+        ({"quantity": "final_nll"}, ["a"]),
+    ],
+)
+def test_a_further_seed_takes_a_run_of_what_a_number_is_measured_against_too(trained, of, read):
+    results = trained({method: {s: course(4.0) for s in range(1, 4)} for method in "abc"})
+    claim = {"id": "it", "says": "So it is.", "kind": "bound", "of": {**of, "method": "a"}, "at_least": 1}
+    assert variants_of_claim(claim, results).to_list() == read
 
 
 def bimodal(count, trains):
