@@ -294,7 +294,7 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     if not experiment.grid_seeds or not set(experiment.grid_seeds) <= set(merged.grid_names):
         return checked, issues
     own = [checked.seeds_of(of_variant) for of_variant in checked.judged_grids]
-    against = stated_facts(checked.registries, "reference")
+    against = stated_facts(checked.registries, "reference", requests.expressions)
     claim_seeds, apart = claims_of_grids(context.variants, own, requests, against, experiment.claim_seeds)
     issues += [flaw.below(*request.name).at(merged.location((*request.path, *flaw.path))) for request, flaw in apart]
     grid_seeds = tuple(

@@ -15,7 +15,6 @@ from lnlab.keys import Json
 from lnlab.select.planned import PlannedRuns
 from lnlab.select.variants import Variants
 from lnlab.specfile.columns import TIMES
-from lnlab.specfile.expressions import named_expressions
 
 
 def planned_runs(
@@ -50,8 +49,7 @@ def planned_runs(
         swept = [key for grid in grids if isinstance(grid, dict) for key in grid]
         trained = "train" in data or any(key.startswith("train.") for key in swept)
     splits = splits_of(checked.requests, trained=trained)
-    requests = (*checked.requests.sections, *checked.requests.claims, *checked.requests.requires)
-    expressions = named_expressions([request.choice for request in requests])
+    expressions = checked.requests.expressions
     runs = PlannedRuns(
         variants=variants,
         point=point,

@@ -151,5 +151,5 @@ def _seeds_of_variants(
     own = [checked.seeds_of(of_variant) for of_variant in grids]
     if not checked.experiment.claim_seeds:
         return own
-    against = stated_facts(checked.registries, "reference")
+    against = stated_facts(checked.registries, "reference", checked.requests.expressions)
     return seeds_of_variants(variants, own, checked.experiment.claim_seeds, checked.requests, against)

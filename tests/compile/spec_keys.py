@@ -57,5 +57,11 @@ if __name__ == "__main__":
     specs = [Path(name) for name in sys.argv[1:]] or sorted((ROOT / "specs").glob("*.yaml"))
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     for spec in specs:
-        kept[spec.stem] = spec_keys(spec, roots)
+        before, found = kept.get(spec.stem, {}), spec_keys(spec, roots)
+        for profile, keys in found.items():
+            if isinstance(keys, str) and not isinstance(before.get(profile, keys), str):
+                sys.exit(
+                    f"{spec.name}, {profile}: {keys}; its kept keys stay: LNLAB_DATA has to name the data of its plan"
+                )
+        kept[spec.stem] = found
         KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")

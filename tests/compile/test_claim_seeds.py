@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.plan import compile_plan
 from lnlab.compile.selection.claim_seeds import read_variants, seeds_of_variants
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.errors import SpecError
+from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.variants import Variants
-from tests.toy_specs import PIECES, toy_spec
+from tests.toy_specs import PIECES, SMALLEST, toy_spec
 
 REST = """\
 sweep: [{placement: [post, pre], model.layers: [2, 4]}]
@@ -66,7 +69,7 @@ def test_runs_that_are_there_keep_their_keys(plan):
     [
         ({"placement": "post", "model.layers": 2}, {0}),
         ({"placement": "post", "model.layers": 2, "reference": {"placement": "pre", "model.layers": 4}}, {0, 3}),
-        ({"placement": "post", "model.layers": 2, "reference": {"model.layers": 4, "same": "placement"}}, {0, 1, 3}),
+        ({"placement": "post", "model.layers": 2, "reference": {"model.layers": 4, "same": "placement"}}, {0, 1}),
         ({"placement": "post", "model.layers": 2, "reference": "best"}, {0, 1, 2, 3}),
         ({"placement": "post", "model.layers": 2, "quantity": "share_of_best"}, {0, 1, 2, 3}),
         ({"placement": "post", "model.layers": 2, "quantity": "time_of_compared"}, {0}),
@@ -81,18 +84,29 @@ def test_what_a_quantity_is_measured_against_runs_too(of, variants):
     assert seeds == [(1, 2, 3) if number in variants else (1, 2) for number in range(4)]
 
 
-def test_a_reference_variant_has_what_same_asks_for():
-    settings = [{"placement": p, "model": {"layers": layers}} for p in ("post", "pre") for layers in (2, 4)]
-    of = {"placement": "post", "model.layers": 2, "reference": {"model.layers": 4, "same": "placement"}}
-    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", 0), ("claims", "a"), judged=True)
-    assert read_variants(Variants(settings), claim, {}) == {0, 1}
-
-
 def test_what_a_quantity_is_measured_against_has_its_own_task():
     settings = [{"task": task, "placement": p} for task in ("large", "small") for p in ("post", "pre")]
     of = {"placement": "post", "task": "small", "reference": "best"}
     claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", 0), ("claims", "a"), judged=True)
     assert read_variants(Variants(settings), claim, {}) == {2, 3}
+
+
+@pytest.mark.parametrize("quantity", ["learned_fraction", "{expr: 2 * learned_fraction, unit: ratio}"])
+def test_an_expression_is_measured_against_what_its_quantities_are(document, quantity):
+    text = toy_spec(
+        SMALLEST,
+        f"""\
+train: {{steps: 2, evaluate: [0, 2]}}
+sweep: [{{optimizer.lr: [0.1, 0.2, 0.3]}}]
+claims:
+  - {{id: learns, says: b, kind: bound, of: {{quantity: {quantity}, optimizer.lr: 0.1}}, at_least: 0.5}}
+""",
+        seeds=2,
+        claim_seeds={"learns": "1-4"},
+    )
+    # No reference is named, so that it is the best of all rates.
+    runs = runs_of(compile_plan(document(text), {**REGISTRIES, **FRAME_REGISTRIES}, ()), "optimizer.lr")
+    assert runs == {(rate, seed) for rate in (0.1, 0.2, 0.3) for seed in (1, 2, 3, 4)}
 
 
 def test_a_profile_sets_them_whole(plan):

@@ -38,8 +38,7 @@ def seeds_of_variants(
             continue
         for request in (*requests.claims, *requests.requires):
             if request.name[1] == claim:
-                # With one list of seeds a claim's further seeds run every variant that a reference may name.
-                for number in read_variants(variants, request, against, same=len(set(own_seeds)) > 1):
+                for number in read_variants(variants, request, against):
                     seeds[number] |= dict.fromkeys(further)
     return [tuple(own) for own in seeds]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Choice
+from lnlab.specfile.expressions import named_expressions
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,8 @@ class ResolvedRequests:
     claims: list[ResolvedRequest] = field(default_factory=list)
     requires: list[ResolvedRequest] = field(default_factory=list)
     issues: list[Issue] = field(default_factory=list)
+
+    @property
+    def expressions(self) -> list[str]:
+        """The quantities that sections and claims spell as expressions, by their names."""
+        return named_expressions([request.choice for request in (*self.sections, *self.claims, *self.requires)])
