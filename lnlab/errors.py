@@ -131,7 +131,11 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     if word not in words and (meant := [name for name in OTHER_WORDS.get(word.casefold(), ()) if name in words]):
         return meant[0]
     transposed = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)} - {word}
-    candidates = [candidate for candidate in words if candidate in transposed] or get_close_matches(word, words, n=1)
+    candidates = [candidate for candidate in words if candidate in transposed]
+    if not candidates and (near := get_close_matches(word, words, n=len(words) or 1)):
+        # Of words that are equally near the one that begins alike is meant: ``of`` by ``o``, and not ``to``.
+        equal = [other for other in near if _ratio(word, other) == _ratio(word, near[0])]
+        candidates = sorted(equal, key=lambda other: other[:1] != word[:1])
     candidates = candidates or [candidate for candidate in words if candidate.casefold() == word.casefold()]
     return candidates[0] if candidates else None
 
@@ -144,7 +148,13 @@ def _stem(word: str) -> str:
     return stem or letters
 
 
+def _ratio(word: str, other: str) -> float:
+    return SequenceMatcher(None, other, word).ratio()
+
+
 def _likeness(word: str, other: str) -> float:
     """Rank words that begin alike, or of which one holds the other, first."""
-    ratio = SequenceMatcher(None, word.casefold(), other.casefold()).ratio()
-    return ratio + (word.casefold() in other.casefold() or other.casefold() in word.casefold()) / 2
+    return (
+        _ratio(word.casefold(), other.casefold())
+        + (word.casefold() in other.casefold() or other.casefold() in word.casefold()) / 2
+    )

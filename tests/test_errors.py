@@ -46,6 +46,11 @@ def test_exchanged_letters_are_one_edit(word, meant):
     assert closest(word, ["lr", "of", "to", "layers", "rms"]) == meant
 
 
+@pytest.mark.parametrize(("word", "meant"), [("o", "of"), ("t", "to"), ("f", "of")])
+def test_of_equally_near_words_the_one_that_begins_alike_is_meant(word, meant):
+    assert closest(word, ["lr", "of", "to"]) == meant
+
+
 def test_of_many_known_words_the_nearest_eight_are_listed():
     known = [f"word_{i}" for i in range(1000)] + ["a, b", "gradient_norm", "gradient_norms"]
     remedy = nearest("gradient_nrom", known)
