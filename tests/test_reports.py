@@ -73,10 +73,10 @@ def test_every_committed_report_has_the_lock_by_which_it_is_drawn_again():
     assert [folder.parent.name for folder in FOLDERS if folder.resolve() not in locked] == []
 
 
-def test_committed_reports_take_at_most_21_MiB():
+def test_committed_reports_take_at_most_22_MiB():
     """A report is committed lean: ``lnlab report --from reports/*/real --lean``."""
     folder = ROOT / "reports"
     committed = [folder / "index.html", *(folder / "assets").rglob("*"), *folder.glob("*/real/**/*")]  # smoke is not
     sizes = {path: path.stat().st_size for path in committed if path.is_file()}
     largest = sorted(sizes, key=sizes.__getitem__)[-5:]
-    assert sum(sizes.values()) <= 21 * 2**20, [path.relative_to(ROOT).as_posix() for path in largest]
+    assert sum(sizes.values()) <= 22 * 2**20, [path.relative_to(ROOT).as_posix() for path in largest]
