@@ -134,7 +134,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     candidates = [candidate for candidate in words if candidate in transposed]
     if not candidates and (near := get_close_matches(word, words, n=len(words) or 1)):
         # Of words that are equally near the one that begins alike is meant: ``of`` by ``o``, and not ``to``.
-        equal = [other for other in near if _ratio(word, other) == _ratio(word, near[0])]
+        equal = [other for other in near if _ratio(other, word) == _ratio(near[0], word)]
         candidates = sorted(equal, key=lambda other: other[:1] != word[:1])
     candidates = candidates or [candidate for candidate in words if candidate.casefold() == word.casefold()]
     return candidates[0] if candidates else None
@@ -148,8 +148,8 @@ def _stem(word: str) -> str:
     return stem or letters
 
 
-def _ratio(word: str, other: str) -> float:
-    return SequenceMatcher(None, other, word).ratio()
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
 
 
 def _likeness(word: str, other: str) -> float:
