@@ -43,16 +43,13 @@ def seeds_of_variants(
     return [tuple(own) for own in seeds]
 
 
-def read_variants(
-    variants: Variants, request: ResolvedRequest, against: Mapping[str, str], *, same: bool = True
-) -> Members:
+def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping[str, str]) -> Members:
     """The variants whose rows a claim reads, those that its quantity is measured against included.
 
     Args:
         variants: that are judged.
         request: the claim, resolved, or what it requires.
         against: derived quantity -> what it is measured against where no reference is named.
-        same: whether a reference variant must have what its ``same`` asks for.
     """
     read: Members = frozenset()
 
@@ -69,9 +66,8 @@ def read_variants(
         by_default = BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None
         if (reference := selection.get(REFERENCE, by_default)) is not None:
             for group in parse_reference(reference):
-                paths = group.same if same else ()
-                own = {shared(number, paths) for number in selected}
-                read |= {n for n in variants.selected(group.conditions) if shared(n, paths) in own}
+                own = {shared(number, group.same) for number in selected}
+                read |= {n for n in variants.selected(group.conditions) if shared(n, group.same) in own}
     return read
 
 
