@@ -21,7 +21,7 @@ from lnlab.record.judge_again import JudgedReport
 from lnlab.record.judging import claims_as_judged
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
-from lnlab.report.words.path_names import number_ranges
+from lnlab.report.kept_rows import entry_of_runs, in_order_of_runs
 from lnlab.select.references import NoReference, reference_variants
 from lnlab.select.seeds import results_where
 from lnlab.select.select import runs_with
@@ -89,9 +89,7 @@ class JoinedReports:
             entries = part.kept_rows
             joined += [entry for entry in entries if "runs" in entry]  # it was drawn from the tables of several itself
             if whole := [entry for entry in entries if "runs" not in entry]:
-                seeds = own.group_by("variant", maintain_order=True).agg("seed").iter_rows()
-                ranges = {key: _ranges(numbers) for key, numbers in seeds}
-                joined.append({"runs": ranges, "rows": whole})
+                joined.append(entry_of_runs(own, whole))
         return _distinct(joined)
 
     def held(self, runs: pl.DataFrame) -> tuple[Mapping[str, Json], ...]:
@@ -118,9 +116,7 @@ class JoinedReports:
                         of_rows = {word: value for word, value in resolved.items() if word not in by_setting}
                         entries.append({**entry, "section": {**entry["section"], "where": of_rows}})
             for selected_runs, entries in of_runs.items():
-                seeds = own.filter(pl.col("run").is_in(list(selected_runs))).group_by("variant", maintain_order=True)
-                named = {key: _ranges(numbers) for key, numbers in seeds.agg("seed").iter_rows()}
-                entries_of_parts.append({"runs": named, "rows": entries})
+                entries_of_parts.append(entry_of_runs(own.filter(pl.col("run").is_in(list(selected_runs))), entries))
         return tuple(entries_of_parts)
 
     def before(self, claims: Sequence[Claim], results: Results) -> tuple[JudgedReport, LookBook]:
@@ -243,11 +239,6 @@ def join_reports(folders: Sequence[Path], known: "Registries", stored: ReportTab
     return JoinedReports(facts, results, tuple(parts))
 
 
-def _ranges(seeds: Sequence[int]) -> list[str]:
-    """Seeds as a spec writes them: ``1-30``."""
-    return number_ranges(seeds).replace("–", "-").split(", ")
-
-
 def _distinct(entries: Any) -> tuple[Mapping[str, Json], ...]:
     return tuple({canonical(entry): entry for entry in entries}.values())
 
@@ -297,15 +288,10 @@ def _with_part(results: Results, part: _JudgedPart, before: Sequence[_JudgedPart
     new_runs = part.results.runs.join(results.runs, on="run", how="anti", maintain_order="left")
     counted = results.runs.update(part.results.runs.select("run", _UPDATES), on="run", how="left")
     runs = pl.concat([counted, new_runs])
-    order = runs.select("run").with_row_index("place")
-    for name, table in tables.items():  # the rows of a run stand together, as a store has them
-        tables[name] = (
-            table.join(order, on="run", maintain_order="left").sort("place", maintain_order=True).drop("place")
-        )
     return Results(
         runs,
         pl.concat([results.axes, part.results.axes.join(results.runs, on="run", how="anti", maintain_order="left")]),
-        tables,
+        in_order_of_runs(tables, runs),
         pl.concat([results.evidence, part.results.evidence]).unique(maintain_order=True),
     )
 

@@ -25,14 +25,17 @@ from lnlab.report.contents import EXPERIMENT_FILE, LARGEST_FACTS, list_files, re
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts, facts_from_json, facts_text
 from lnlab.report.kept_rows import (
     curves_beyond,
+    entry_of_runs,
     has_long_curves,
     measured_names,
     quantities_of_claim,
     quantities_of_section,
+    rows_of_further_seeds,
     rows_of_quantities,
     with_rows,
 )
 from lnlab.report.table import parquet_bytes
+from lnlab.select.seeds import drawn_results
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_schema
 from lnlab.userfiles import parse_json
 
@@ -62,6 +65,10 @@ def report_data(
     Of curves of more than ``LONG_CURVE`` points that no claim is about, the rows that the sections draw are enough: a
     loss at every update of hundreds of runs would be most of a repository. ``before`` is as in ``data_files``.
     """
+    of_sections = drawn_results(results, facts.seeds, facts.grid_seeds)
+    further: list[Mapping[str, Json]] = []
+    if of_sections is not results:
+        results, further = rows_of_further_seeds(results, of_sections, claims)
     measured = measured_names(results)
     names = {name for claim in claims for name in quantities_of_claim(claim)}
     drawn: list[Mapping[str, Json]] = []
@@ -90,8 +97,10 @@ def report_data(
         if section not in drawn and any(len(more) > len(whole[name]) for name, more in with_section.items()):
             drawn.append(section)
         tables = with_rows(results, tables, rows)
-    kept: list[dict[str, Json]] = [{"quantity": name} for name in sorted(names)]
+    kept: list[Mapping[str, Json]] = [{"quantity": name} for name in sorted(names)]
     kept += [{"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}} for section in drawn]
+    if further:
+        kept = [entry for entry in (entry_of_runs(of_sections.runs, kept), *further) if entry["runs"]]
     reduced = replace(results, runs=stable_runs(results.runs), tables=tables)
     return data_files(replace(facts, kept=tuple(kept)), reduced, verdicts, before)
 

@@ -2,10 +2,13 @@
 
 So what a report can answer is a set of names. A claim or a section that is changed, or is new, can be judged and drawn
 from the folder alone where the report has the quantities that it names, whatever it selects of them.
+
+Further seeds of single claims are drawn by no section: of their runs it keeps the quantities of these claims.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import polars as pl
 
@@ -16,7 +19,9 @@ from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.words.path_names import number_ranges
 from lnlab.select.quantity import named_parts, quantities
+from lnlab.select.seeds import results_where
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
 from lnlab.specfile.expressions import named_expressions
 from lnlab.specfile.step_levels import step_level
@@ -80,6 +85,50 @@ def measured_names(results: Results) -> set[str]:
     """The quantities of which some table has rows."""
     tables = [table for table in results.tables.values() if "quantity" in table.columns]
     return {name for table in tables for name in table["quantity"].unique()}
+
+
+def entry_of_runs(runs: pl.DataFrame, rows: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """The record of rows that are kept of these runs alone: ``runs``, from variants to seeds, and ``rows``."""
+    seeds = runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
+    return {
+        "runs": {key: number_ranges(of_variant).replace("–", "-").split(", ") for key, of_variant in seeds},
+        "rows": list(rows),
+    }
+
+
+def rows_of_further_seeds(
+    results: Results, drawn: Results, claims: Collection[Claim]
+) -> tuple[Results, list[Mapping[str, Json]]]:
+    """The results with only those rows of further seeds that claims read, and the record of these rows.
+
+    Args:
+        results: of an experiment.
+        drawn: the same, as sections draw them. The other runs are those of further seeds.
+        claims: resolved.
+    """
+    further = results.runs.join(drawn.runs, on="run", how="anti", maintain_order="left")
+    seeds_by_names: dict[tuple[str, ...], list[int]] = {}
+    for seed in further["seed"].unique().sort():
+        own = [claim for claim in claims if seed in (claim.get("seeds") or [seed])]
+        names = tuple(sorted({name for claim in own for name in quantities_of_claim(claim)}))
+        seeds_by_names.setdefault(names, []).append(seed)
+    tables = dict(drawn.tables)
+    entries: list[Mapping[str, Json]] = []
+    for names, seeds in seeds_by_names.items():
+        runs = further.filter(pl.col("seed").is_in(seeds))
+        own_rows = rows_of_quantities(results_where(results, pl.col("run").is_in(runs["run"].implode())), names)
+        tables = {name: pl.concat([table, own_rows[name]]) for name, table in tables.items()}
+        entries.append(entry_of_runs(runs, [{"quantity": name} for name in names]))
+    return replace(results, tables=in_order_of_runs(tables, results.runs)), entries
+
+
+def in_order_of_runs(tables: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The tables with the rows of a run together, and the runs in this order, as a store has them."""
+    order = runs.select("run").with_row_index("place")
+    return {
+        name: table.join(order, on="run", maintain_order="left").sort("place", maintain_order=True).drop("place")
+        for name, table in tables.items()
+    }
 
 
 def rows_of_quantities(results: Results, names: Iterable[str]) -> dict[str, pl.DataFrame]:
