@@ -71,14 +71,27 @@ def test_locking_again_from_any_folder_gives_the_same_bytes(lnlab, repository, m
         (["lock"], "name specs, or --all"),
         (["lock", "--all"], "has a report of profile real"),
         (["lock", "specs/tiny.yaml", "-p", "one"], "reports/tiny/one: there is no such report; lnlab report"),
-        (["verify", "specs/other.yaml"], "specs/other.lock: there is no such lock; lnlab lock specs/other.yaml first"),
+        (["verify", "specs/other.yaml"], "specs/other.yaml: there is no such file; did you mean 'tiny.yaml'?"),
+        (["verify", "specs/unlocked.yaml"], "specs/unlocked.lock: there is no such lock; lnlab lock specs/unlocked.yaml"),
         (["verify", "--all", "--folder", "reports"], "there is no lock in reports; lnlab lock --all"),
     ],
 )
 def test_a_wrong_command_is_one_line(lnlab, repository, arguments, message):
+    shutil.copy("specs/tiny.yaml", "specs/unlocked.yaml")
     refused = lnlab(*arguments)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert message in refused.err
+
+
+def test_the_report_of_another_profile_is_named(lnlab, repository):
+    Path("reports/moved").mkdir()
+    REPORT.rename("reports/moved/real")
+    Path("reports/moved").rename(REPORT)
+    refused = lnlab("lock", "specs/tiny.yaml")
+    assert refused.err == (
+        "reports/tiny: there is no such report; the report of profile real is there: "
+        "lnlab lock specs/tiny.yaml --profile real\n"
+    )
 
 
 def test_a_report_of_another_text_is_not_locked(lnlab, repository):

@@ -60,6 +60,7 @@ def verify(
     """
     from lnlab.record.locks.intact import locks_below
     from lnlab.record.locks.verify import verify_locks
+    from lnlab.specfile.load import read_spec_text
 
     if every_lock == bool(paths):
         raise LabError(
@@ -71,9 +72,9 @@ def verify(
         raise LabError(Issue("not-found", "lnlab verify --all", what, "lnlab lock --all"))
     for path in locks:
         if not path.is_file():
-            raise LabError(
-                Issue("not-found", str(path), "there is no such lock", f"lnlab lock {path.with_suffix('.yaml')} first")
-            )
+            spec = path.with_suffix(".yaml")
+            read_spec_text(spec)  # says so where there is no such spec either
+            raise LabError(Issue("not-found", str(path), "there is no such lock", f"lnlab lock {spec} first"))
 
     def on_report(report: "VerifiedReport") -> None:
         if not as_json:

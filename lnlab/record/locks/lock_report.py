@@ -168,11 +168,17 @@ def report_of_spec(spec: Path, profile: str | None) -> Path:
         ReportError: there is none.
     """
     name = Path("reports", spec.stem, *([profile] if profile else []))
-    for place in (Path(), *(Path(os.path.relpath(parent)) for parent in spec.resolve().parents)):
+    places = [Path(), *(Path(os.path.relpath(parent)) for parent in spec.resolve().parents)]
+    for place in places:
         if is_report(place / name):
             return place / name
     flag = f" --profile {profile}" if profile else ""
     remedy = f"lnlab report {spec.as_posix()}{flag} first"
+    others = sorted(
+        {path.name for place in places for path in (place / "reports" / spec.stem).glob("*") if is_report(path)}
+    )
+    if others:
+        remedy = f"the report of profile {others[0]} is there: lnlab lock {spec.as_posix()} --profile {others[0]}"
     raise ReportError(Issue("not-found", name.as_posix(), "there is no such report", remedy))
 
 
