@@ -255,6 +255,18 @@ def test_what_is_wrong_with_one_of_several_choices_is_told_at_that_one(plan, old
     assert what in problems(plan, TUNED.replace(old, new))
 
 
+def test_a_method_with_a_value_of_its_own_stands_beside_runs_that_choose_theirs(plan):
+    named = TUNED.replace("sweep:\n", "methods:\n  Chosen: {}\n  Fixed: {optimizer.lr: 0.4}\nsweep:\n")
+    named = named.replace("few: {", "few: {method: [Chosen], ").replace("many: {", "many: {method: [Chosen], ")
+    named = named.replace("[post], model.layers: [1]", "[post], method: [Fixed], model.layers: [2]")
+    first = plan(named)
+    second = plan(named, decisions=decisions_of(first, 0.1, 0.2, 0.5))
+    rates = runs_of(second, "method", "model.layers", "placement", "optimizer.lr")
+    assert {("Fixed", 2, "post", 0.4, 1), ("Chosen", 2, "post", 0.1, 1)} <= rates
+    equal = "the methods 'Chosen' and 'Fixed' have the same setting"
+    assert equal in problems(plan, named.replace("Fixed: {optimizer.lr: 0.4}", "Fixed: {optimizer.lr: 0.1}"))
+
+
 def with_select(select: str) -> str:
     start, end = TUNED.index("select:"), TUNED.index("claims:")
     return TUNED[:start] + f"select: {select}\n" + TUNED[end:]

@@ -134,7 +134,7 @@ probes:
   - {kind: gradient_norm, at: {every: 9}, batches: step}
   - {kind: update_size, at: [7, 20]}
 """
-SPEC = toy_spec(TRAINED, REST, train={"steps": 60, "accumulate": 2, "clip": 1.0, "evaluate": {"every": 10}}, seeds=2)
+TRAIN = {"steps": 60, "accumulate": 2, "clip": 1.0, "evaluate": {"every": 10}}
 KILLS, OF_THE_SUITE, OF_A_UNIT, APART = 25, 5, 2, 8
 """Of workers and parents, at full size and else; of one unit's workers by one parent (a third fails the unit);
 stretches between two."""
@@ -204,7 +204,7 @@ def kill_one(draw: random.Random, parent: subprocess.Popen[str], store: Path, sp
 def training(folder: Path, full: bool) -> Tally:
     """Runs that keep a state after every update, each time until all are done."""
     tally, draw, spec = Tally(), random.Random(11), folder / "killed.yaml"
-    spec.write_text(SPEC)
+    spec.write_text(toy_spec(TRAINED, REST, train=TRAIN, seeds=2 if full else 1))
     ended, output = alone(spec, folder / "whole")
     if ended:
         tally.lost.append(output)

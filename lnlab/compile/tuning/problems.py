@@ -77,9 +77,9 @@ def tuning_groups(sweep: ResolvedSweep, select: ResolvedSelect, names: Sequence[
             group.candidates.append((Reader(setting).at(select.path), number))
     elsewhere = {number: others for number, grids in enumerate(sweep.grids) if (others := grids - select.grids)}
     of_choice = groups.values() if elsewhere else ()
-    runs = {_besides(unevaluated(group.setting), select.path): group for group in of_choice}
+    runs = {(group.method, *_besides(unevaluated(group.setting), select.path)): group for group in of_choice}
     for number, others in elsewhere.items():
-        if same := runs.get(_besides(unevaluated(sweep.settings[number]), select.path)):
+        if same := runs.get((sweep.methods[number], *_besides(unevaluated(sweep.settings[number]), select.path))):
             first, second = names[min(same.grids)], names[min(others)]
             what = f"runs of '{first}' and '{second}' are equal but for {select.path}, which is chosen for one of them"
             remedy = "choose for both together, or let another axis tell them apart"
