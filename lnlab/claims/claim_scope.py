@@ -13,7 +13,7 @@ from lnlab.select.references import reference_variants
 from lnlab.select.scope import scope_sentence
 from lnlab.select.seeds import results_of_seeds
 from lnlab.select.select import reference_of, runs_with, select_measured_rows
-from lnlab.select.selection import parse_selection, selections_by_word
+from lnlab.select.selection import parse_selection, selections_by_word, with_named_levels
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.references import REFERENCE, SAME
 from lnlab.tables import Results
@@ -60,7 +60,9 @@ def variants_of_claim(claim: Mapping[str, Any], results: Results) -> pl.Series:
     """
     read: dict[str, None] = {}
     for part in (claim, *(claim.get("requires") or ())):
-        for of in selections_of_claim(part):
+        levels = parse_order(part["order"])[0] if part.get("order") else []
+        for selection in selections_of_claim(part):
+            of = with_named_levels(selection, part.get("over"), levels)
             selected = runs_with(results, of, part.get("over"))["variant"].unique(maintain_order=True)
             read |= dict.fromkeys(selected)
             if quantity_fact(of, "reference") is not None:

@@ -132,9 +132,9 @@ def claim_criterion(claim: Mapping[str, Json], results: Results) -> tuple[str, t
     try:
         own = results_of_claim(claim, results)
         for selection in selections_of_claim(claim):
-            runs = runs_with(own, selection, claim.get("over"))
-            variants |= set(runs["variant"])
-            seeds |= set(runs["seed"])
+            # Of further seeds those variants alone run that the claim reads; what it asks about is the same.
+            variants |= set(runs_with(results, selection, claim.get("over"))["variant"])
+            seeds |= set(runs_with(own, selection, claim.get("over"))["seed"])
     except LabError:
         return "", ()
     parts = {key: value for key, value in claim.items() if key not in DESCRIPTIVE and value is not None}

@@ -308,12 +308,11 @@ def _runs(claim: Claim, results: Results) -> set[tuple[str, int]]:
 
 def _question(claim: Claim, results: Results) -> str:
     """The digest of what a claim asks of which runs, without the names by which it calls itself and them."""
-    own = results_of_claim(claim, results)
     named_by = {"method", "seed", *results.axes["axis"]}
 
     def variants(conditions: Conditions) -> list[str]:
         try:
-            return sorted(set(runs_with(own, conditions, claim.get("over"))["variant"]))
+            return sorted(set(runs_with(results, conditions, claim.get("over"))["variant"]))
         except NothingSelected:
             return []
 
@@ -323,10 +322,10 @@ def _question(claim: Claim, results: Results) -> str:
         read = variants(selection)
         if of_rows.get(REFERENCE) is not None:
             with suppress(NoReference):
-                against = reference_variants(own, of_rows[REFERENCE])
+                against = reference_variants(results, of_rows[REFERENCE])
                 of_rows[REFERENCE] = [[variant, sorted(against[variant])] for variant in read]
         asked.append([of_rows, read])
     apart = (*DESCRIPTIVE, "of", "to", "less", "less_to", "requires")
     statement = {word: value for word, value in claim.items() if word not in apart and value is not None}
-    required = [_question(each, own) for each in claim.get("requires") or ()]
+    required = [_question(each, results) for each in claim.get("requires") or ()]
     return digest([statement, asked, required])

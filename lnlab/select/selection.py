@@ -5,7 +5,7 @@ form (``placement``, ``model.layers``) takes runs whose stacks agree. ``referenc
 derived number is measured against (``lnlab.specfile.references``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lnlab.keys import Json
@@ -67,6 +67,19 @@ def selections_by_word(choice: Mapping[str, Json]) -> dict[str, dict[str, Json]]
         if isinstance(less, Mapping):
             sides |= {"less": {**of, **less}, "less_to": {**of, **to, **less, **(less_to or {})}}
     return sides
+
+
+def with_named_levels(selection: Mapping[str, Json], over: Json, levels: Sequence[Json]) -> dict[str, Json]:
+    """A selection of a claim with the values of ``over`` that its order names, of which alone rows are read.
+
+    Args:
+        selection: of rows.
+        over: the path or column of the order, if the claim has one.
+        levels: the values that the order names. Empty means that all are read.
+    """
+    if not levels or not isinstance(over, str) or over in COLUMNS:
+        return dict(selection)
+    return {**selection, over: list(levels)}
 
 
 def value_list(value: Json) -> list[Json]:

@@ -53,6 +53,15 @@ def test_words_do_not_make_another_criterion_and_edges_do():
         assert looked_at(book, 10, **changed)[0] == 1
 
 
+def test_an_order_asks_the_same_on_fresh_seeds_of_the_values_that_it_names():
+    order = {**CLAIM, "kind": "order", "of": {"quantity": "q"}, "over": "placement", "order": "b < a"}
+    names = {"a": NUMBERS, "b": [number / 2 for number in NUMBERS], "c": NUMBERS[:5]}
+    (before, first), (after, fresh) = (
+        claim_criterion({**order, "seeds": seeds}, make_experiment(names)) for seeds in (range(1, 6), range(6, 13))
+    )
+    assert (before, first, fresh) == (after, tuple(range(1, 6)), tuple(range(6, 13)))
+
+
 @pytest.mark.parametrize("numbers", [NUMBERS[:2], [*NUMBERS[:4], None]], ids=["too few", "one still runs"])
 def test_what_a_rule_leaves_undecided_is_no_look(numbers):
     book = LookBook()

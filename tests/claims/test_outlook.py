@@ -188,6 +188,13 @@ def test_runs_of_the_claim_and_of_what_it_requires_are_counted_once_each(experim
     assert (supported.verdict, "that takes" in supported.reason) == ("supported", False)
 
 
+def test_runs_of_an_order_are_those_of_the_values_that_it_names(experiment, exactly):
+    results = experiment({"a": exactly(1, 0.5, 10), "b": exactly(1.1, 0.5, 10)[::-1], "c": np.ones(10)})
+    claim = {"id": "it", "says": "So it is.", "kind": "order", "of": {"quantity": "q"}, "over": "placement"}
+    (two,) = judge_all([claim | {"order": "a < b"}], results, looks=LookBook())
+    assert two.reason.endswith(f"; that takes {2 * further_seeds(two.reason):,} runs")
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_the_time_of_further_seeds_is_that_of_the_runs_so_far(experiment, exactly, known):
     from dataclasses import replace

@@ -60,6 +60,13 @@ def test_an_order_of_what_is_not_there_is_refused_at_itself(plan):
     assert "claims.ranked.order: no run has model.layers = 3" in str(error.value)
 
 
+@pytest.mark.usefixtures("ranking")
+def test_of_an_order_the_values_that_it_names_run_on_further_seeds(plan):
+    ranked = with_seeds("{ranked: 11-12}").replace("[2, 4]}]", "[2, 4, 6]}]") + RANKED + "     order: 6 < 4}\n"
+    runs = {run for run in runs_of(plan(ranked), "placement", "model.layers") if run[-1] > 3}
+    assert runs == {("pre", layers, seed) for layers in (4, 6) for seed in (11, 12)}
+
+
 def test_runs_that_are_there_keep_their_keys(plan):
     assert {run.key for run in plan(SPEC).runs} < {run.key for run in plan(with_seeds("{post: 1-5}")).runs}
 

@@ -151,8 +151,8 @@ profiles:
   `claim_seeds` says on which it is judged, and so are two grids with a run in common and different seeds. When a run
   is evaluated tells it from no other.
 - **Seeds of claims.** A claim in `claim_seeds` is judged on the seeds that stand there, all others on those of the runs
-  that they read. On further seeds only the variants are run that the claim selects, and those that its quantity is
-  measured against. Nothing else reads these runs: no section, and no other claim, so that their verdicts stay as they
+  that they read. On further seeds only the variants are run that the claim selects (of an order: those that it
+  names), and those that its quantity is measured against. Nothing else reads these runs: no section, and no other claim, so that their verdicts stay as they
   were.
 - **Probes of grids.** A probe with `grid` is applied to the runs of these grids alone.
 - **Failures.** A seed that diverged, or whose number is not finite, ranks worst in a median and in a share of

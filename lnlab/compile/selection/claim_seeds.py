@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.issues import Issue
 from lnlab.keys import canonical
-from lnlab.select.selection import selections_by_word, value_list
+from lnlab.select.selection import selections_by_word, value_list, with_named_levels
 from lnlab.select.variants import Members, Variants
 from lnlab.setting import Setting
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
@@ -58,7 +58,8 @@ def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping
         setting = Setting(variants.settings[number])
         return canonical([setting.get("task"), *(setting.values(path) for path in paths)])
 
-    for selection in selections_by_word(request.choice).values():
+    for whole in selections_by_word(request.choice).values():
+        selection = with_named_levels(whole, request.choice.get("over"), request.levels)
         selected = variants.selected(selection)
         read |= selected
         # Its quantity is measured against a reference, by default the best of all.
