@@ -235,6 +235,8 @@ _OF_BEST: tuple[tuple[str, _Statistic, QuantityWords, str], ...] = (
         QuantityWords("nll at the best learning rate", "{nats} per {item}", "smallest final nll of the grid"),
         "``min_lr L(lr)``: the final nll at the best rate, infinite where every run diverged (Wortsman et al., 2023).",
     ),
+)
+_EDGE: tuple[tuple[str, _Statistic, QuantityWords, str], ...] = (
     (
         "basin_edge",
         lambda grid: math.nan if grid.best is None else float(grid.best in (0, len(grid.rates) - 1)),
@@ -245,3 +247,4 @@ _OF_BEST: tuple[tuple[str, _Statistic, QuantityWords, str], ...] = (
 )
 register_alike(_of_grid, _RATES, rate=True, **_OF_LOSSES)
 register_alike(_of_grid, _OF_BEST, **_OF_LOSSES)
+register_alike(_of_grid, _EDGE, fraction=True, **_OF_LOSSES)

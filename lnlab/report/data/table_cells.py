@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import polars as pl
 
 from lnlab.analyse.statistics.intervals import Interval, clopper_pearson, median_interval, t_interval
-from lnlab.claims.bounded import is_fraction
+from lnlab.claims.bounded import is_fraction, is_rate
 from lnlab.claims.criterion import FINISHING
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
@@ -94,11 +94,14 @@ def collect_table_cells(
         raise ReportError(Issue("duplicate", "where", what, "select one of each"))
     finite = selected_rows.filter(pl.col("value").is_finite())
     groups = finite.group_by(*paths, maintain_order=True).agg("value")
-    counts = unfinished_places(results, selected_rows, paths, selection or {})
+    fraction, rate = is_fraction(selection or {}), is_rate(selection or {})
+    # That runs diverge is no gap in the largest rate that trains: it says where that rate lies.
+    counts = {} if rate else unfinished_places(results, selected_rows, paths, selection or {})
     unfinished = {place: f"{k} of {n} finished" for place, (k, n) in counts.items()}
-    fraction = is_fraction(selection or {})
     intervals = {
-        ((row, column), statistic): bounded_interval(ESTIMATORS[statistic](values), values, fraction=fraction)
+        ((row, column), statistic): bounded_interval(
+            ESTIMATORS[statistic](values), values, fraction=fraction, mean=statistic == "mean" and not rate
+        )
         for row, column, values in groups.iter_rows()
         for statistic in statistics
         if (statistic != "geometric_mean" or min(values) > 0) and (row, column) not in unfinished
@@ -125,15 +128,18 @@ def collect_table_cells(
     )
 
 
-def bounded_interval(interval: Interval, values: Sequence[float], *, fraction: bool) -> Interval:
+def bounded_interval(interval: Interval, values: Sequence[float], *, fraction: bool, mean: bool = True) -> Interval:
     """The interval of a mean within its bounds: exact for a share of seeds, all of whose numbers are 0 or 1.
+
+    Numbers that are all 0, or all 1, are a share only if they are fractions: a largest learning rate can be 0 as well.
 
     Args:
         interval: Student's, or that of a median.
         values: the numbers of the seeds.
         fraction: whether they lie between 0 and 1.
+        mean: whether it is that of their mean.
     """
-    if set(values) <= {0.0, 1.0} and interval.estimate == sum(values) / len(values):
+    if mean and (set(values) == {0.0, 1.0} or (fraction and set(values) <= {0.0, 1.0})):
         low, high = clopper_pearson(int(sum(values)), len(values))
         return replace(interval, low=low, high=high)
     return replace(interval, low=max(interval.low, 0.0), high=min(interval.high, 1.0)) if fraction else interval

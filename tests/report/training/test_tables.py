@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lnlab.analyse.statistics.intervals import t_interval
+from lnlab.analyse.statistics.intervals import median_interval, t_interval
 from lnlab.report.data.series import collect_series
 from lnlab.report.data.table_cells import bounded_interval
 from lnlab.report.sections.small_multiples import small_multiples
@@ -24,12 +24,33 @@ def test_a_cell_whose_runs_diverged_says_how_many_finished(whole):
     assert shown.rows.height == len(texts) - 1, "nothing of the survivors is in the file either"
 
 
+def test_the_largest_rate_that_trains_is_known_where_runs_diverge(whole):
+    def texts(quantity, **where):
+        (shown,) = table(whole, quantity=quantity, rows="placement", columns="model.layers", where=where).tables
+        return [line[1][0] for line in shown.grid.rows]
+
+    assert "7 of 10 finished" in texts("best_lr_nll")
+    assert not any("finished" in text for text in texts("max_half_lr", reference="best"))
+
+
 @pytest.mark.parametrize(("k", "n"), [(1, 2), (3, 10), (0, 5), (10, 10)])
 def test_a_share_of_seeds_has_the_exact_interval(k, n):
     values = [1.0] * k + [0.0] * (n - k)
-    found = bounded_interval(t_interval(values), values, fraction=False)
+    found = bounded_interval(t_interval(values), values, fraction=True)
     exact = stats.binomtest(k, n).proportion_ci(method="exact")
     assert (found.estimate, found.low, found.high) == pytest.approx((k / n, exact.low, exact.high))
+
+
+@pytest.mark.parametrize("interval", [t_interval, median_interval])
+@pytest.mark.parametrize("values", [[0.0] * 6, [1.0] * 6, [0.0] * 3 + [1.0] * 3])
+def test_learning_rates_of_0_and_1_are_no_share_of_seeds(interval, values):
+    assert bounded_interval(interval(values), values, fraction=False, mean=False) == interval(values)
+
+
+@pytest.mark.parametrize(("values", "agree"), [([0.0] * 6, True), ([1.0] * 6, True), ([0.0, 1.0] * 3, False)])
+def test_of_numbers_that_may_be_above_1_those_are_a_share_that_are_0_and_1(values, agree):
+    found = bounded_interval(t_interval(values), values, fraction=False)
+    assert (found.low == found.high == found.estimate) is agree
 
 
 def test_a_fraction_ends_at_its_bounds():
