@@ -193,9 +193,13 @@ def curves_beyond(tables: Mapping[str, pl.DataFrame], rows: Mapping[str, pl.Data
     return set(curves.join(tables["curves"], on=curves.columns, how="anti", nulls_equal=True)["quantity"])
 
 
-def has_quantities(names: Iterable[str], kept: Iterable[str]) -> bool:
+def has_quantities(names: Iterable[str], kept: Collection[str]) -> bool:
     """Whether a report with all rows of the ``kept`` quantities can answer what is asked of others."""
     there = set(kept)
+    for name in kept:  # with a derived quantity a report keeps all rows of those that it is made of
+        facts = quantities[name].facts if name in quantities.entries else None
+        if facts is not None and facts.of is not None and facts.reads is None:
+            there |= set(facts.of)
 
     def is_there(name: str) -> bool:
         facts = quantities[name].facts if name in quantities.entries else None

@@ -14,7 +14,7 @@ from lnlab.record.judge_again import equal_verdicts, verdict_follows
 from lnlab.report.drawing import Drawing
 from lnlab.report.facts import FACTS_FORMAT, facts_from_json, facts_to_json
 from lnlab.report.folder import read_folder
-from lnlab.report.kept_rows import claim_selections, quantities_of_section, rows_of_quantities
+from lnlab.report.kept_rows import claim_selections, has_quantities, quantities_of_section, rows_of_quantities
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import write_report
 from lnlab.select.quantity import quantities
@@ -265,3 +265,16 @@ def test_a_section_of_two_selections_is_there_where_it_was_written_down_as_a_who
     assert is_drawable({**scatter, "laws": [2.0]}, held, results=results), "a law is drawn, not read"
     assert not is_drawable({**scatter, "of": {**of, "stack": "encoder"}}, held, results=results)
     assert not is_drawable(scatter, held[:1], results=results)
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept", "answer"),
+    [
+        ("final_nll", ["learned_fraction"], True),
+        ("learned_fraction", ["final_nll"], False),  # it is made of the entropy of the words as well
+        ("learned_fraction", ["final_nll", "unigram_entropy"], True),
+        ("bleu", ["learned_fraction"], False),
+    ],
+)
+def test_with_a_derived_quantity_go_all_rows_of_what_it_is_made_of(asked, kept, answer):
+    assert has_quantities([asked], kept) is answer
