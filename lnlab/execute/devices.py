@@ -109,6 +109,10 @@ class _PlacedTask:
         self._task = task
         self._device = device
 
+    @property  # type: ignore[misc]  # a type that is read only, so that ``isinstance`` sees what the task is
+    def __class__(self) -> type:
+        return type(self._task)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._task, name)
 

@@ -54,7 +54,8 @@ def coordinate_size(
             masks = token_masks(batch)
             now, then = (_coordinates(state.model, batch, masks, at) for at in ({}, start))
             for site, x in now.items():
-                terms = torch.stack((x.square().sum(), (x - then[site]).square().sum(), torch.tensor(x.numel())))
+                squares = (x.square().sum(), (x - then[site]).square().sum())
+                terms = torch.stack((*squares, squares[0].new_full((), x.numel())))
                 sums[site] = sums[site] + terms if site in sums else terms
     for site, (square, change, count) in sums.items():
         for quantity, total in ((_SIZE, square), (_CHANGE, change)):

@@ -4,7 +4,6 @@ Both sides start from the same dL/dx_L above the last layer. One is computed blo
 is the gradient at the input of layer l from a backward pass through the whole stack. Both are in float64.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -74,14 +73,15 @@ def gradient_recursion(
             what = f"there is no gradient recursion for {' and '.join(sorted(kind.__name__ for kind in kinds))}"
             raise LabError(Issue("unsupported", "", what, "measure gradient_recursion with placement: post or pre"))
         forms[name] = POST if kinds == {Post} else PRE
-    sums: dict[tuple[str, str, int], Tensor] = defaultdict(lambda: torch.zeros(2))
+    sums: dict[tuple[str, str, int], Tensor] = {}
     with evaluating(model), torch.enable_grad():
         for batch in state.batches(batches, split):
             with _record_passages(by_name) as passages:
                 loss, _ = state.task.loss(model, batch)
             for name, passage in passages.items():
                 for quantity, layer, squares in _compared(by_name[name], passage, loss, forms[name]):
-                    sums[quantity, name, layer] = sums[quantity, name, layer] + squares
+                    at = quantity, name, layer
+                    sums[at] = sums[at] + squares if at in sums else squares
     for (quantity, name, layer), (error, size) in sums.items():
         site = {"stack": name, "layer": layer, "sublayer": None, "tensor": "in"}
         yield {"quantity": quantity, **site, "value": (error / size).sqrt().item()}

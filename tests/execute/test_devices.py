@@ -170,6 +170,7 @@ def test_batches_are_moved_as_they_are_read_and_all_else_is_the_tasks():
     batch = next(moved.batches("train", "train"))
     assert {t.device.type for t in (batch.source, batch.target_in, batch.target_out)} == {"meta"}
     assert (moved.size, moved.unit, moved.epoch_batches) == (task.size, task.unit, task.epoch_batches)
+    assert isinstance(moved, type(task)), "a probe may ask what the task is"
 
 
 CLASSIFIER = {"task": TASK | {"classes": 3}, "model": MODEL | {"kind": "classifier"}}

@@ -37,7 +37,7 @@ def translations_of(state: State, split: str, sentences: int | None, search: Sea
     """
     task, model = state.task, state.model
     if not isinstance(task, Translation) or not isinstance(model, Translator):
-        what = f"the model {type(model).__name__} on the task {type(task).__name__} does not translate"
+        what = f"the model {type(model).__name__} on the task {task.__class__.__name__} does not translate"
         raise LabError(Issue("unsupported", "", what, "measure an encoder_decoder on the task translation"))
     examples = task.examples(split, sentences)
     with in_mode(model, training=False, remembered=True):
