@@ -44,6 +44,6 @@ def input_norm(
             norms_by_stack.setdefault(stack, []).append(norms)
     for stack, parts in norms_by_stack.items():
         norms = torch.cat(parts)
-        values = (norms.max(), norms.mean(), norms.kthvalue(math.ceil(0.99 * len(norms))).values)
+        values = (norms.max(), norms.mean(), norms.sort().values[math.ceil(0.99 * len(norms)) - 1])
         for quantity, value in zip(_QUANTITIES, values, strict=True):
             yield {"quantity": quantity, **Site(stack, None, "embedding", "out").row(), "value": value.item()}

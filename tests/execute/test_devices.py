@@ -17,7 +17,7 @@ from lnlab.curvature.lanczos import lanczos
 from lnlab.curvature.operators import rows_together
 from lnlab.errors import LabError
 from lnlab.execute.checkpoint import from_bytes, to_bytes
-from lnlab.execute.devices import placed, require_devices
+from lnlab.execute.devices import device_of, placed, require_devices
 from lnlab.execute.measure import measure
 from lnlab.execute.program import FUSED, build, fuse
 from lnlab.execute.updates import Updates, read_scalars
@@ -120,6 +120,16 @@ def test_a_device_that_is_not_there_is_refused_before_any_work(kind, tmp_path, m
     assert main(["run", "spec.yaml", "-s", f"train.device={kind}"]) == 2
     assert f"torch sees no {kind} device" in capsys.readouterr().err
     assert not list(tmp_path.rglob("record.json"))
+
+
+def test_a_gpu_is_held_to_the_same_bits_and_not_only_warned(monkeypatch):
+    asked = []
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch, "use_deterministic_algorithms", lambda *given, **named: asked.append((given, named)))
+    monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", True)
+    assert device_of(setting(train={"device": "cuda"})) == torch.device("cuda")
+    assert asked == [((True,), {})]
 
 
 def test_apples_gpus_have_no_float64():
