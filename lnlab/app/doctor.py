@@ -5,6 +5,7 @@ import platform
 import re
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -115,9 +116,12 @@ def examine(store: "Store") -> list[Examined]:
 
 
 def wanted_extras() -> dict[str, list[str]]:
-    """The packages of each extra that a user may want."""
+    """The packages of each extra that a user may want. None are known where lnlab is on the path but not installed."""
     extras: dict[str, list[str]] = {}
-    for requirement in requires("lnlab") or ():
+    requirements: list[str] | None = None
+    with suppress(PackageNotFoundError):
+        requirements = requires("lnlab")
+    for requirement in requirements or ():
         if (match := _EXTRA.match(requirement)) and match[2] not in _OF_DEVELOPERS:
             extras.setdefault(match[2], []).append(match[1])
     return extras

@@ -3,7 +3,7 @@
 import platform
 import shutil
 import tomllib
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -87,3 +87,11 @@ def test_what_only_developers_want_is_not_offered(monkeypatch):
     monkeypatch.setattr(examined, "requires", lambda _: stated)
     trackers, clusters = {"tensorboard", "mlflow", "wandb", "trackio"}, {"ray", "slurm"}
     assert set(examined.wanted_extras()) == {"train", *trackers, *clusters}
+
+
+def test_lnlab_on_the_path_alone_offers_no_extras(monkeypatch):
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(examined, "requires", absent)
+    assert examined.wanted_extras() == {}
