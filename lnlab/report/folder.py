@@ -97,12 +97,12 @@ def report_data(
         if section not in drawn and any(len(more) > len(whole[name]) for name, more in with_section.items()):
             drawn.append(section)
         tables = with_rows(results, tables, rows)
-    kept: list[Mapping[str, Json]] = [{"quantity": name} for name in sorted(names)]
-    kept += [{"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}} for section in drawn]
+    entries: list[Mapping[str, Json]] = [{"quantity": name} for name in sorted(names)]
+    entries += [{"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}} for section in drawn]
     if further:
-        kept = [entry for entry in (entry_of_runs(of_sections.runs, kept), *further) if entry["runs"]]
+        entries = [entry for entry in (entry_of_runs(of_sections.runs, entries), *further) if entry["runs"]]
     reduced = replace(results, runs=stable_runs(results.runs), tables=tables)
-    return data_files(replace(facts, kept=tuple(kept)), reduced, verdicts, before)
+    return data_files(replace(facts, kept=tuple(entries)), reduced, verdicts, before)
 
 
 def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:

@@ -195,15 +195,15 @@ def curves_beyond(tables: Mapping[str, pl.DataFrame], rows: Mapping[str, pl.Data
 
 def has_quantities(names: Iterable[str], kept: Collection[str]) -> bool:
     """Whether a report with all rows of the ``kept`` quantities can answer what is asked of others."""
-    there = set(kept)
+    complete = set(kept)
     for name in kept:  # with a derived quantity a report keeps all rows of those that it is made of
         facts = quantities[name].facts if name in quantities.entries else None
         if facts is not None and facts.of is not None and facts.reads is None:
-            there |= set(facts.of)
+            complete |= set(facts.of)
 
     def is_there(name: str) -> bool:
         facts = quantities[name].facts if name in quantities.entries else None
         parts = (facts.parts or facts.of) if facts else None
-        return name in there or bool(parts and all(is_there(part) for part in parts))
+        return name in complete or bool(parts and all(is_there(part) for part in parts))
 
     return all(map(is_there, names))
