@@ -19,11 +19,16 @@ NO_LOGARITHM = "a number that is not positive has no logarithm"
 
 @dataclass(frozen=True)
 class Arm:
-    """One side of a comparison: what tells it apart, and how many of its runs failed."""
+    """One side of a comparison: what tells it apart, and how many of its seeds diverged."""
 
     name: str
-    failed: int
+    diverged: int
     total: int
+
+
+def arm_of(name: str, series: SeedSeries) -> Arm:
+    """A side of a comparison, by the numbers of its seeds."""
+    return Arm(name, len(series.diverged), series.total)
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ def contrast_sample(
         pending=tuple(sorted(pending)),
         failing=failing,
         bimodal=bimodal,
-        arms=tuple(Arm(name, len(side.failed), side.total) for name, side in zip(names, (a, b), strict=True)),
+        arms=tuple(arm_of(name, side) for name, side in zip(names, (a, b), strict=True)),
         bounds=bounds,
     )
 
@@ -185,10 +190,10 @@ def reason_unfinished(sample: Sample, finish: float) -> str:
     """Which side of a comparison of trained numbers does not finish often enough. Empty if both do."""
     for arm in sample.arms if sample.trained else ():
         # With room for rounding: 0.8 of 5 runs are 4.
-        if arm.total and not sample.pending and arm.total - arm.failed < finish * arm.total - 1e-9:
+        if arm.total and not sample.pending and arm.total - arm.diverged < finish * arm.total - 1e-9:
             return (
-                f"{arm.name} diverged on {arm.failed} of {arm.total} seeds; a comparison of trained numbers needs that "
-                f"{finish:.0%} finish"
+                f"{arm.name} diverged on {arm.diverged} of {arm.total} seeds; "
+                f"a comparison of trained numbers needs that {finish:.0%} finish"
             )
     return ""
 

@@ -27,6 +27,7 @@ class QuantityFacts(Facts):
         reads: the rows of these that it reads, so that a report need not keep the others. None means all of them.
         table: the table that it is made of, where that holds no quantities.
         needs: what must have been measured for it, in words.
+        unmet: what an infinite number says of a run that has come to its end, in words. None means that it failed.
         trained: whether it is there only where a run trains.
         across: whether a run's number is made of other runs' too.
         over: the path of the setting that it is taken over: one number is left of all runs that differ there alone.
@@ -47,6 +48,7 @@ class QuantityFacts(Facts):
     reads: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"] | None = None
     needs: str | None = None
+    unmet: str | None = None
     trained: bool = False
     across: bool = False
     over: str | None = None

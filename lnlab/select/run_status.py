@@ -1,5 +1,7 @@
 """How runs ended, and what became of a seed that lacks some of its numbers."""
 
+import math
+
 import polars as pl
 
 STOPPED = "stopped"
@@ -25,19 +27,24 @@ def ending_text(status: str, reason: str | None) -> str:
     return f"{status}: {reason}" if reason else status
 
 
-def fate_without_numbers(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[str, str]:
-    """What became of a seed without all its numbers: ``failed``, ``pending`` or ``excluded``, and why.
+def fate_without_numbers(
+    rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None, unmet: str | None
+) -> tuple[str, str]:
+    """What became of a seed without all its numbers: ``failed``, ``unmet``, ``pending`` or ``excluded``, and why.
 
     Args:
         rows: the numbers of the seed that there are, in ``value``.
         runs: its runs, as ``Selected.endings`` has them.
         needs: what the quantity cannot be measured without, in words. None means nothing.
+        unmet: what an infinite number says of a run that has come to its end, in words. None means that it failed.
     """
     # A run that diverged decides over its seed, whatever its other runs may still bring.
     reasons = dict(runs.select("status", "reason").iter_rows())
     if "diverged" in reasons:
         return "failed", reasons["diverged"] or "diverged"
     if (~rows["value"].is_finite()).any():
+        if unmet and (rows["value"].is_finite() | (rows["value"] == math.inf)).all():
+            return "unmet", unmet
         return "failed", "its number is not finite"
     if any_unfinished(runs):
         return "pending", "has not run to its end"

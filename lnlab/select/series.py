@@ -34,6 +34,7 @@ class SeedFates:
     Attributes:
         trained: whether anything was measured after step 0, or in training at an unknown step.
         failed: seeds that diverged or have a number that is not finite, with the reason in words.
+        unmet: those of them that came to their end, but never to what the number counts to, as a target.
         excluded: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
         pending: seeds that have not run to their end yet.
         bimodal: the span over seeds of the numbers of one variant, where it exceeds the quantity's limit for a mean.
@@ -42,9 +43,15 @@ class SeedFates:
 
     trained: bool
     failed: Mapping[int, str] = field(default_factory=dict)
+    unmet: frozenset[int] = frozenset()
     excluded: Mapping[int, str] = field(default_factory=dict)
     pending: tuple[int, ...] = ()
     bimodal: float | None = None
+
+    @property
+    def diverged(self) -> set[int]:
+        """The failed seeds that did not come to their end."""
+        return set(self.failed) - self.unmet
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,8 @@ def select_series(
     # An x at which every run failed has no row, and a seed lacks its number there all the same.
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     ended_runs = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if include_stopped else runs
-    observed = _complete_series(rows, ended_runs, levels, reduce, quantity_fact(of, "needs"))
+    facts = quantity_fact(of, "needs"), quantity_fact(of, "unmet")
+    observed = _complete_series(rows, ended_runs, levels, reduce, *facts)
     if (limit := quantity_fact(of, "bimodal")) is not None:
         value = pl.col("value").filter(pl.col("value").is_finite())
         spans = rows.group_by("variant", "x").agg(span=value.max() - value.min())["span"].drop_nulls()
@@ -132,6 +140,7 @@ def select_series(
         observed,
         numbers=observed.numbers.filter(~pl.col("seed").is_in(list(missed))),
         failed=dict(sorted({**observed.failed, **missed}.items())),
+        unmet=observed.unmet - missed.keys(),
         trained=observed.trained or bool(missed),
     )
 
@@ -153,6 +162,7 @@ def series_quotient(a: SeedSeries, b: SeedSeries) -> SeedSeries:
     return SeedSeries(
         numbers=numbers,
         failed=failed,
+        unmet=frozenset(failed) - a.diverged - b.diverged,
         excluded=excluded,
         pending=tuple(sorted(pending)),
         trained=a.trained or b.trained,
@@ -211,7 +221,12 @@ def varying_columns(results: Results, rows: pl.DataFrame) -> dict[str, list[str]
 
 
 def _complete_series(
-    rows: pl.DataFrame, runs: pl.DataFrame, levels: int, reduce: Reduction | None, needs: str | None
+    rows: pl.DataFrame,
+    runs: pl.DataFrame,
+    levels: int,
+    reduce: Reduction | None,
+    needs: str | None,
+    unmet: str | None,
 ) -> SeedSeries:
     """Complete seeds with their numbers, and the others with their fate."""
     finite = rows.filter(pl.col("value").is_finite())
@@ -227,12 +242,12 @@ def _complete_series(
         numbers = pl.DataFrame({"seed": seeds["seed"], "x": [None] * len(values), "value": values}, schema=schema)
     others = sorted(set(runs["seed"]) - set(complete))
     fates = {
-        seed: fate_without_numbers(rows.filter(pl.col("seed") == seed), runs.filter(pl.col("seed") == seed), needs)
-        for seed in others
+        seed: fate_without_numbers(rows.filter(seed=seed), runs.filter(seed=seed), needs, unmet) for seed in others
     }
     return SeedSeries(
         numbers=numbers,
-        failed={seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
+        failed={seed: why for seed, (fate, why) in fates.items() if fate in ("failed", "unmet")},
+        unmet=frozenset(seed for seed, (fate, _) in fates.items() if fate == "unmet"),
         excluded={seed: why for seed, (fate, why) in fates.items() if fate == "excluded"},
         pending=tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
         trained=bool((rows["step"] > 0).any()) or trained_elsewhere(runs),

@@ -155,7 +155,7 @@ def test_a_seed_that_never_gets_to_the_target_has_failed(arms):
         ("slow", 3): math.inf,
     }
     found = select_series(results, {"quantity": "time_to_target", "variant": "slow"})
-    assert (found.seeds, found.failed) == ([1, 2], {3: "its number is not finite"})
+    assert (found.seeds, found.failed, found.diverged) == ([1, 2], {3: "it never reaches the target"}, set())
 
 
 def test_data_without_end_have_times_and_no_epochs(arms):

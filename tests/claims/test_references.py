@@ -66,6 +66,32 @@ def test_a_contrast_has_the_target_of_its_two_sides(trained):
     assert other.estimate == pytest.approx(5 / 6)  # straight lines from one start have one ratio at every level
 
 
+@pytest.mark.parametrize("about", ["mean", "median", "share"])
+def test_a_run_that_never_reaches_the_target_has_not_diverged(trained, about):
+    """Where 2 of 8 slow runs end above 1.02 x 4, they take longer than all others; no mean says how much longer."""
+    slow = {s: course(4.0 if s < 7 else 4.5) for s in range(1, 9)}
+    results = trained({"slow": slow, "quick": {s: course(3.0) for s in range(1, 9)}})
+    claim = {"kind": "ratio", "of": {"quantity": "time_to_target", "method": "quick"}, "to": {"method": "slow"}}
+    found = judged(results, **claim, at_most=0.9, about=about)
+    assert "diverged" not in found.reason
+    if about == "mean":
+        assert found.verdict == "undecided"
+        assert found.reason.startswith("some seeds fail, 25% of them: declare about: share or median")
+        assert "2 of 8 seeds failed (it never reaches the target)" in found.reason
+    else:
+        assert (found.verdict, found.n) == ("supported", 8), found.reason
+    late = (pl.col("variant") == "slow") & (pl.col("seed") > 6)
+    ended = pl.when(late).then(pl.lit("diverged")).otherwise("status")
+    lost = judged(
+        Results(results.runs.with_columns(status=ended), results.axes, results.tables),
+        **claim,
+        at_most=0.9,
+        about=about,
+    )
+    assert lost.verdict == "not testable here"
+    assert lost.reason.startswith("method slow diverged on 2 of 8 seeds")
+
+
 @pytest.mark.parametrize(
     ("claim", "reference"),
     [

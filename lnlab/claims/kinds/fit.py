@@ -18,7 +18,7 @@ from lnlab.claims.laws import GrowthLaw, LawName, left_out_errors
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
 from lnlab.claims.outlook import seeds_needed_text
 from lnlab.claims.region import Region
-from lnlab.claims.sample import N_TRAINED, Arm, Sample, exclusion_notes
+from lnlab.claims.sample import N_TRAINED, Sample, arm_of, exclusion_notes
 from lnlab.claims.student import interval_of, interval_text, measured_finding, unjudged_finding
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -65,7 +65,7 @@ def fit(
     statistic = f"error of {other} over error of {one}"
     if reason := unfit_reason(observed, x, over, "a fit", MIN_FIT_SPAN, MIN_FIT_LEVELS):
         return unfit_finding(observed, statistic, reason, allowed)
-    arms = () if over in COLUMNS else (Arm(f"a level of {over}", len(observed.failed), observed.total),)
+    arms = () if over in COLUMNS else (arm_of(f"a level of {over}", observed),)
     sample, matrix = seed_statistics(
         observed, lambda rows: error_ratios(*left_out_error_pair(one, other, x, rows)), log=True, arms=arms
     )

@@ -14,7 +14,7 @@ from pydantic import Field
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.region import declared_region
-from lnlab.claims.sample import Arm, Sample, arm_names, one_number_per_seed
+from lnlab.claims.sample import Sample, arm_names, arm_of, one_number_per_seed
 from lnlab.claims.student import judge_sample
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -105,5 +105,5 @@ def weighted_sample(series: Sequence[SeedSeries], weights: Sequence[float], name
         pending=tuple(sorted(pending)),
         failing=max(len(side.failed) / side.total if side.total else 0.0 for side in series),
         bimodal=largest_span(*(side.bimodal for side in series)),
-        arms=tuple(Arm(name, len(side.failed), side.total) for name, side in zip(names, series, strict=True)),
+        arms=tuple(arm_of(name, side) for name, side in zip(names, series, strict=True)),
     )

@@ -22,7 +22,7 @@ from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
 from lnlab.claims.local_exponents import local_exponent_member, local_exponents, local_range_text
 from lnlab.claims.region import Region, declared_region, number_text
-from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, arm_names, exclusion_notes
+from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, arm_names, arm_of, exclusion_notes
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
 from lnlab.claims.student import measured_finding, unjudged_finding
 from lnlab.keys import Json
@@ -66,10 +66,10 @@ def power_law(
         if to is not None:
             other = select_series(results, {**of, **to, **site}, over)
             sides = zip(arm_names(of, to), (observed, other), strict=True)
-            arms = tuple(Arm(name, len(side.failed), side.total) for name, side in sides)
+            arms = tuple(arm_of(name, side) for name, side in sides)
             observed = series_quotient(observed, other)
         elif over not in COLUMNS:
-            arms = (Arm(f"a level of {over}", len(observed.failed), observed.total),)
+            arms = (arm_of(f"a level of {over}", observed),)
 
         statistic = statistic_at("exponent", site)
         x = numeric_levels(observed, over, positive=True)

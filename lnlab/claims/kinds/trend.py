@@ -19,7 +19,7 @@ from lnlab.claims.criterion import ONE_LOOK, Criterion, law_word
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
 from lnlab.claims.outlook import outlook_text
 from lnlab.claims.region import Region, declared_region
-from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, exclusion_notes
+from lnlab.claims.sample import N_INIT, N_TRAINED, Sample, arm_of, exclusion_notes
 from lnlab.claims.student import explained_verdict, interval_of, measured_finding, unjudged_finding
 from lnlab.keys import Json
 from lnlab.select.series import select_series
@@ -49,7 +49,7 @@ def trend(
     statistic = f"{'last/first' if up else 'first/last'} over {over}"
     if reason := unfit_reason(observed, numeric_levels(observed, over, positive=False), over, "a trend"):
         return unfit_finding(observed, statistic, reason, allowed)
-    arms = () if over in COLUMNS else (Arm(f"a level of {over}", len(observed.failed), observed.total),)
+    arms = () if over in COLUMNS else (arm_of(f"a level of {over}", observed),)
     sample, matrix = seed_statistics(
         observed, lambda rows: (rows[:, -1] / rows[:, 0]) ** (1 if up else -1), log=True, arms=arms
     )
