@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lnlab.errors import LabError, nearest
+from lnlab.errors import LabError, closest, listed
 from lnlab.issues import Issue
 
 LARGEST_SPEC = 256 * 1024
@@ -43,12 +43,15 @@ def read_user_file(path: Path, what: str, largest: int = LARGEST) -> bytes:
         # Propose the nearest name in that folder, of files with the same ending; a spec has one of two.
         specs = (".yaml", ".yml")
         endings = (path.suffix,) if path.suffix and path.suffix not in specs else specs
-        names: list[str] = []
+        names: dict[str, str] = {}
         with suppress(OSError):
-            names = [file.name for file in path.parent.iterdir() if file.name.endswith(endings)]
-        raise LabError(
-            Issue("not-found", str(path), "there is no such file", nearest(path.name, names) if names else "")
-        ) from error
+            names = {file.stem: file.name for file in path.parent.iterdir() if file.name.endswith(endings)}
+        # Names are compared without their endings, which make all alike.
+        close = closest(path.stem, names)
+        remedy = f"known: {listed(names.values(), path.name, first=names.get(close or ''))}" if names else ""
+        if close:
+            remedy = f"did you mean '{names[close]}'? ({remedy})"
+        raise LabError(Issue("not-found", str(path), "there is no such file", remedy)) from error
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or str(error)
         raise LabError(Issue("unreadable", str(path), f"cannot be read ({cause.lower()})")) from error

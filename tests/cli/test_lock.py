@@ -71,7 +71,7 @@ def test_locking_again_from_any_folder_gives_the_same_bytes(lnlab, repository, m
         (["lock"], "name specs, or --all"),
         (["lock", "--all"], "has a report of profile real"),
         (["lock", "specs/tiny.yaml", "-p", "one"], "reports/tiny/one: there is no such report; lnlab report"),
-        (["verify", "specs/other.yaml"], "specs/other.yaml: there is no such file; did you mean 'tiny.yaml'?"),
+        (["verify", "specs/other.yaml"], "specs/other.yaml: there is no such file; known: tiny.yaml, unlocked.yaml"),
         (["verify", "specs/unlocked.yaml"], "specs/unlocked.lock: there is no such lock; lnlab lock specs/unl"),
         (["verify", "--all", "--folder", "reports"], "there is no lock in reports; lnlab lock --all"),
     ],

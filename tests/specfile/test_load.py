@@ -82,6 +82,8 @@ def test_a_folder_a_device_and_an_absent_file_are_named(tmp_path):
     assert "is a folder" in problems(tmp_path)[0]
     assert "is not a regular file" in problems(tmp_path / "pipe")[0]
     assert "there is no such file; did you mean 'xiong.yaml'?" in problems(tmp_path / "xion.yaml")[0]
+    # The ending, which all have, makes no name near.
+    assert problems(tmp_path / "nothing.yaml")[0].endswith("there is no such file; known: xiong.yaml")
     assert problems(tmp_path / "none" / "a.yaml")[0].endswith("there is no such file")
     assert "cannot be read" in problems(Path("a\0b"))[0]
 
