@@ -84,11 +84,15 @@ def next_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage
     )
 
 
+class ChoiceNotMade(LabError):
+    """A spec chooses something on tuning seeds that its runs did not decide."""
+
+
 def final_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage:
     """The runs that are judged, given every decision. No corpus is read: decisions are known by what they are about.
 
     Raises:
-        LabError: the spec chooses something that was not decided.
+        ChoiceNotMade: the spec chooses something that was not decided.
     """
     if checked.tuning is None:
         return next_stage(checked, ())
@@ -105,7 +109,7 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStag
             where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in problem.about.items()) or "all runs"
             what = f"the choice of '{select.path}' for {where} was not made in these runs"
             place = checked.document.where(checked.merged.stated_path(select.place))
-            raise LabError(Issue("wrong-value", place, what, "run the spec again"))
+            raise ChoiceNotMade(Issue("wrong-value", place, what, "run the spec again"))
         decided.append(by_content[content])
     return _tuned_stage(checked, checked.tuning, tuple(decided))
 

@@ -14,7 +14,7 @@ from lnlab.claims.look_book import LookBook
 from lnlab.compile.decisions import decision_from_json, decisions_to_json
 from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import compile_front, setting_namer
-from lnlab.compile.stages import ResolvedStage
+from lnlab.compile.stages import ChoiceNotMade, ResolvedStage
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest
@@ -150,7 +150,7 @@ def judge_joined_tables(
         folders: the reports.
         into: the folder into which the files will be written.
         known: the registries of both wings.
-        stored: what a store holds of the spec. Called if the reports lack a run.
+        stored: what a store holds of the spec. Called if the reports lack a run or a choice on tuning seeds.
         replacing: whether ``into`` may hold the report of another question, or of runs that the spec does not ask for.
 
     Raises:
@@ -161,8 +161,14 @@ def judge_joined_tables(
     joined = join_reports(folders, known)
     path = shown_path(spec)
     document = load_spec(spec)
-    asked = _asked(document, joined.facts, joined.results, known)
-    if asked.matched.absent and (tables := stored()) is not None:
+    try:
+        asked = _asked(document, joined.facts, joined.results, known)
+        tables = stored() if asked.matched.absent else None
+    except ChoiceNotMade:
+        tables = stored()
+        if tables is None:
+            raise
+    if tables is not None:
         joined = join_reports(folders, known, tables)
         asked = _asked(document, joined.facts, joined.results, known)
     matched = asked.matched

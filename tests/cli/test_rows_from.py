@@ -101,6 +101,21 @@ def test_only_the_runs_that_the_report_lacks_are_computed_and_none_is_tuned_agai
     assert rows(Path("again"), "verdicts").select(numbers).rows() == oracle.select(numbers).rows()
 
 
+def test_a_choice_that_the_report_does_not_have_is_made_and_then_drawn_with_the_others(lnlab, few):
+    Path("question.yaml").write_text(SPEC.replace("[post, pre]", "[post, pre, admin]"))
+    said = lnlab("report", "question.yaml", "--rows-from", "few")
+    assert said.code == 2
+    assert "the choice of 'optimizer.lr' for placement = admin was not made in these runs; run the spec" in said.err
+    summary = json.loads(lnlab("run", "question.yaml", "--rows-from", "few", "--workers", "1", "--json", "-q").out)
+    assert (summary["computed"], summary["reported"], summary["tuned"]) == (3, 6, 2)
+    said = lnlab("report", "question.yaml", "--rows-from", "few", "--lean")
+    assert said.code == 0, said.err
+    drawn = Path("reports/question")
+    assert sorted(rows(drawn, "axes").filter(axis="placement")["label"].unique()) == ["admin", "post", "pre"]
+    decisions = json.loads((drawn / "data/experiment.json").read_text())["decisions"]
+    assert len(decisions) == 3
+
+
 def test_a_report_of_another_profile_is_refused_before_anything_is_computed(lnlab, few):
     said = lnlab("run", "question.yaml", "--rows-from", "few", "-s", "seeds=2")
     assert said.code == 2
