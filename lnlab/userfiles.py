@@ -48,7 +48,7 @@ def read_user_file(path: Path, what: str, largest: int = LARGEST) -> bytes:
             names = {file.stem: file.name for file in path.parent.iterdir() if file.name.endswith(endings)}
         # Names are compared without their endings, which make all alike.
         close = closest(path.stem, names)
-        remedy = f"known: {listed(names.values(), path.name, first=names.get(close or ''))}" if names else ""
+        remedy = f"known: {listed(sorted(names.values()), path.name, first=names.get(close or ''))}" if names else ""
         if close:
             remedy = f"did you mean '{names[close]}'? ({remedy})"
         raise LabError(Issue("not-found", str(path), "there is no such file", remedy)) from error
