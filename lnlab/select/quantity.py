@@ -92,6 +92,7 @@ def _facts_of_expression(expression: Expression, entries: _Entries) -> QuantityF
         of=tuple(of) if known else None,
         table=next((facts.table for facts in derived if facts.table), None),
         needs=" and ".join(dict.fromkeys(facts.needs for facts in derived if facts.needs)) or None,
+        unmet=next((facts.unmet for facts in derived if facts.unmet), None),
         trained=any(facts.trained for facts in derived),
         across=any(facts.across for facts in derived),
         over=next((facts.over for facts in derived if facts.over), None),
