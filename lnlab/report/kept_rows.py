@@ -19,11 +19,11 @@ from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.report.words.path_names import number_ranges
 from lnlab.select.quantity import named_parts, quantities
 from lnlab.select.seeds import results_where
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
 from lnlab.specfile.expressions import named_expressions
+from lnlab.specfile.seeds import short_list
 from lnlab.specfile.step_levels import step_level
 from lnlab.tables import Results
 
@@ -91,7 +91,7 @@ def entry_of_runs(runs: pl.DataFrame, rows: Sequence[Mapping[str, Json]]) -> dic
     """The record of rows that are kept of these runs alone: ``runs``, from variants to seeds, and ``rows``."""
     seeds = runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
     return {
-        "runs": {key: number_ranges(of_variant).replace("–", "-").split(", ") for key, of_variant in seeds},
+        "runs": {key: short_list(of_variant) for key, of_variant in seeds},
         "rows": list(rows),
     }
 

@@ -76,15 +76,20 @@ def parse_seeds(value: Json) -> tuple[int, ...]:
     return seeds
 
 
-def seed_spans(seeds: Iterable[int]) -> str:
-    """Seeds with runs of neighbours in short: ``1-5, 9``."""
+def short_list(seeds: Iterable[int]) -> list[int | str]:
+    """Seeds as a spec lists them in short, with runs of neighbours as ranges: ``["1-5", 9]``."""
     parts: list[list[int]] = []
     for seed in sorted(seeds):
         if parts and seed == parts[-1][1] + 1:
             parts[-1][1] = seed
         else:
             parts.append([seed, seed])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+    return [first if first == last else f"{first}-{last}" for first, last in parts]
+
+
+def seed_spans(seeds: Iterable[int]) -> str:
+    """The same as text: ``1-5, 9``."""
+    return ", ".join(map(str, short_list(seeds)))
 
 
 Seeds = TypeAliasType("Seeds", Annotated[tuple[int, ...], BeforeValidator(parse_seeds), WithJsonSchema(_SCHEMA)])

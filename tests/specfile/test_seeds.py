@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from lnlab.specfile.seeds import MAX_SEEDS, parse_seeds
+from lnlab.specfile.seeds import MAX_SEEDS, parse_seeds, short_list
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,8 @@ def test_anything_else_is_refused_with_what_would_do(wrong, why):
 @given(st.lists(st.integers(0, 2**53 - 1), min_size=1, max_size=20, unique=True))
 def test_a_list_of_seeds_is_itself(seeds):
     assert parse_seeds(seeds) == tuple(seeds)
+
+
+@given(st.sets(st.integers(0, 40), min_size=1))
+def test_a_short_list_has_its_seeds(seeds):
+    assert parse_seeds(short_list(seeds)) == tuple(sorted(seeds))
