@@ -11,6 +11,7 @@ from pathlib import Path
 from lnlab.compile.checked import Checked
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.cost.cost import machine_memory
+from lnlab.compile.interned import unevaluated
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
@@ -26,7 +27,7 @@ from lnlab.compile.selection.requested import resolve_requests, selection_issues
 from lnlab.compile.source_runs import resolve_sources
 from lnlab.compile.source_spans import as_read
 from lnlab.compile.sweep.overlay import merge_spec
-from lnlab.compile.tuning.problems import plan_tuning, unevaluated, variants_of
+from lnlab.compile.tuning.problems import plan_tuning, variants_of
 from lnlab.compile.tuning.select import resolve_selects
 from lnlab.errors import SpecError
 from lnlab.issues import Issue, SourceLocation, Where

@@ -136,7 +136,7 @@ class ContentKeys:
         schedule = setting["schedule"]
         moves: dict[str, Json] = {word: train[word] for word in _UPDATE_PARAMETERS}
         moves["stop"] = self.choice("stop", train["stop"])
-        if train["stop"] and self.registries["stop"][train["stop"]["kind"]].facts.evaluations:
+        if stops_on_evaluations(setting, self.registries):
             moves["evaluate"] = [train["evaluate"], train["steps"]]  # what the rule sees
         moves["optimizer"] = self.choice("optimizer", setting["optimizer"])
         moves["schedule"] = self.choice("schedule", schedule)
@@ -149,3 +149,9 @@ class ContentKeys:
 def asks_for_steps(entry: Entry[Any]) -> bool:
     """Whether a schedule's builder takes the number of steps. Only then is it part of the key."""
     return "steps" in supplied_parameters(entry.build)
+
+
+def stops_on_evaluations(setting: ResolvedSetting, registries: Registries) -> bool:
+    """Whether a stop rule reads the evaluations of a run, so that it depends on when these are."""
+    stop = setting["train"]["stop"]
+    return stop is not None and bool(registries["stop"][stop["kind"]].facts.evaluations)

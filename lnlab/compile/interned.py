@@ -55,3 +55,9 @@ def interned(setting: Mapping[str, Json]) -> InternedSetting:
     if isinstance(setting, InternedSetting):
         return setting
     return InternedSetting(setting, {key: canonical(value) for key, value in setting.items()})
+
+
+def unevaluated(setting: InternedSetting) -> InternedSetting:
+    """A setting without when it is evaluated, which is no part of its runs: it tells none of them from others."""
+    training = {word: value for word, value in setting["train"].items() if word != "evaluate"}
+    return setting.with_part("train", part_of(training))

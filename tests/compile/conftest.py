@@ -125,7 +125,7 @@ def toys() -> Mapping[str, Registry[Any]]:
     @lab["stop"].register("non_finite")
     def non_finite(): ...
 
-    @lab["stop"].register("patience")
+    @lab["stop"].register("patience", evaluations=True)
     def patience(*, looks: int = 3): ...
 
     @lab["intervention"].register("freeze", acts_on="update")

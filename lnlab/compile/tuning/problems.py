@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lnlab.compile.checks.contradictions import contradictions
-from lnlab.compile.interned import InternedSetting, interned_parts, part_of
+from lnlab.compile.interned import InternedSetting, interned_parts, unevaluated
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
@@ -92,12 +92,6 @@ def _besides(setting: InternedSetting, path: str) -> tuple[Json, ...]:
     paths = {path_words(long)[0]: long for long in Reader(setting).long_forms(path)}
     without = {key: canonical(set_path(setting[key], long, None)) for key, long in paths.items() if key in setting}
     return tuple({**setting.texts, **without}.values())
-
-
-def unevaluated(setting: InternedSetting) -> InternedSetting:
-    """A setting without when it is evaluated, which is no part of its runs: it tells none of them from others."""
-    training = {word: value for word, value in setting["train"].items() if word != "evaluate"}
-    return setting.with_part("train", part_of(training))
 
 
 @dataclass(frozen=True)
