@@ -3,9 +3,11 @@
 So what a report can answer is a set of names. A claim or a section that is changed, or is new, can be judged and drawn
 from the folder alone where the report has the quantities that it names, whatever it selects of them.
 
-Further seeds of single claims are drawn by no section: of their runs it keeps the quantities of these claims.
+Further seeds of single claims are drawn by no section: of their runs it keeps the quantities of these claims, of those
+measured at every tensor only the places that the claims name.
 """
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,15 +16,17 @@ import polars as pl
 
 from lnlab.claims.claim import Claim
 from lnlab.claims.claim_scope import selections_of_claim
-from lnlab.keys import Json
+from lnlab.keys import Json, canonical
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.quantity import named_parts, quantities
 from lnlab.select.seeds import results_where
+from lnlab.select.select import narrow_rows
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
 from lnlab.specfile.expressions import named_expressions
+from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.seeds import short_list
 from lnlab.specfile.step_levels import step_level
 from lnlab.tables import Results
@@ -32,6 +36,8 @@ WHOLE_TABLES = ("spectra",)
 LONG_CURVE = 50
 """Of a curve with more points that no claim reads, a report keeps those that are drawn."""
 _ROW = "_row"
+_PLACE = ("stack", "sublayer", "tensor")
+"""What says where in a layer a number is from. All layers are kept, as which is the last one depends on the model."""
 
 
 def claim_selections(claim: Claim) -> list[Conditions]:
@@ -107,19 +113,58 @@ def rows_of_further_seeds(
         claims: resolved.
     """
     further = results.runs.join(drawn.runs, on="run", how="anti", maintain_order="left")
-    seeds_by_names: dict[tuple[str, ...], list[int]] = {}
+    seeds_by_rows: dict[str, list[int]] = {}
     for seed in further["seed"].unique().sort():
         own = [claim for claim in claims if seed in (claim.get("seeds") or [seed])]
-        names = tuple(sorted({name for claim in own for name in quantities_of_claim(claim)}))
-        seeds_by_names.setdefault(names, []).append(seed)
+        seeds_by_rows.setdefault(canonical(_rows_of_claims(own)), []).append(seed)
     tables = dict(drawn.tables)
     entries: list[Mapping[str, Json]] = []
-    for names, seeds in seeds_by_names.items():
+    for text, seeds in seeds_by_rows.items():
+        kept: list[Conditions] = json.loads(text)
         runs = further.filter(pl.col("seed").is_in(seeds))
-        own_rows = rows_of_quantities(results_where(results, pl.col("run").is_in(runs["run"].implode())), names)
+        of_runs = results_where(results, pl.col("run").is_in(runs["run"].implode()))
+        own_rows = rows_of_quantities(of_runs, [rows["quantity"] for rows in kept if len(rows) == 1])
+        for place in (rows for rows in kept if len(rows) > 1):
+            own_rows = with_rows(of_runs, own_rows, _rows_at(of_runs, place))
         tables = {name: pl.concat([table, own_rows[name]]) for name, table in tables.items()}
-        entries.append(entry_of_runs(runs, [{"quantity": name} for name in names]))
+        entries.append(entry_of_runs(runs, [rows if len(rows) == 1 else {"selection": rows} for rows in kept]))
     return replace(results, tables=in_order_of_runs(tables, results.runs)), entries
+
+
+def _rows_of_claims(claims: Iterable[Claim]) -> list[Conditions]:
+    """What these claims read: whole quantities, and of those of which they name stack or tensor these alone."""
+    whole: set[str] = set()
+    placed: dict[str, Conditions] = {}
+    for claim in claims:
+        for selection in claim_selections(claim):
+            place = _place_of(selection)
+            if place is None:
+                whole |= quantities_of_claim(claim)
+            else:
+                placed[canonical(place)] = place
+    kept = [placed[text] for text in sorted(placed) if placed[text]["quantity"] not in whole]
+    return [{"quantity": name} for name in sorted(whole)] + kept
+
+
+def _place_of(selection: Conditions) -> Conditions | None:
+    """The quantity and the place that a selection names, or None where it names none or may read other rows."""
+    quantity = selection.get("quantity")
+    if not isinstance(quantity, str) or quantity in quantities.entries or named_parts(quantity) != (quantity,):
+        return None
+    if selection.get(REFERENCE) is not None or step_level(selection.get("step")) is not None:
+        return None
+    named = {key: selection[key] for key in _PLACE if key in selection}
+    if not named or any(not isinstance(value, str) for values in named.values() for value in value_list(values)):
+        return None
+    return {"quantity": quantity, **named}
+
+
+def _rows_at(results: Results, place: Conditions) -> dict[str, pl.DataFrame]:
+    """The rows of every table that meet these conditions on its own columns."""
+    tables = {name: table for name, table in results.tables.items() if place.keys() <= set(table.columns)}
+    for key, condition in place.items():
+        tables = {name: narrow_rows(results, table, key, condition) for name, table in tables.items()}
+    return tables
 
 
 def in_order_of_runs(tables: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> dict[str, pl.DataFrame]:

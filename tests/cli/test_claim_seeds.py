@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import polars as pl
 import pytest
 
 import lnlab
@@ -82,6 +83,10 @@ def test_of_further_seeds_a_report_keeps_what_the_claim_reads(folder):
     sites = results.tables["sites"]
     seeds = {quantity: set(sites.filter(quantity=quantity)["seed"]) for quantity in ("gradient_norm", "hidden_norm")}
     assert seeds == {"gradient_norm": {1, 2, 3, 4, 5, 6}, "hidden_norm": {1, 2, 3}}
+    of_further = sites.filter(pl.col("seed") > 3)
+    assert set(of_further.select("stack", "tensor").iter_rows()) == {("decoder", "w2")}
+    assert set(of_further["layer"]) == {1, 2}
+    assert sites.filter(pl.col("seed") <= 3)["tensor"].n_unique() > 2
 
     assert main(["report", "--from", "reports/further", "-q"]) == 0
     assert (facts, verdicts) == read_folder(folder / "reports/further")[::2]
