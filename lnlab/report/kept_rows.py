@@ -3,8 +3,8 @@
 So what a report can answer is a set of names. A claim or a section that is changed, or is new, can be judged and drawn
 from the folder alone where the report has the quantities that it names, whatever it selects of them.
 
-Further seeds of single claims are drawn by no section: of their runs it keeps the quantities of these claims, of those
-measured at every tensor only the places that the claims name.
+Further seeds of single claims are drawn by no section: of their runs it keeps the quantities of these claims. Of
+quantities measured at every tensor it keeps only the places that the claims name.
 """
 
 import json
@@ -113,7 +113,7 @@ def rows_of_further_seeds(
         claims: resolved.
     """
     further = results.runs.join(drawn.runs, on="run", how="anti", maintain_order="left")
-    seeds_by_rows: dict[str, list[int]] = {}
+    seeds_by_rows: dict[str, list[int]] = {}  # by the canonical text of the rows, as these cannot be keys
     for seed in further["seed"].unique().sort():
         own = [claim for claim in claims if seed in (claim.get("seeds") or [seed])]
         seeds_by_rows.setdefault(canonical(_rows_of_claims(own)), []).append(seed)
