@@ -186,11 +186,16 @@ def test_ctrl_c_once_finishes_what_is_in_flight_and_twice_stops_at_once(run, sto
         assert again is None or again.ended == {"finished": 1}
 
 
-def test_a_plain_sweep_keeps_its_workers_busy(run, unit_of, tmp_path):
-    units = [unit_of(n, {"kind": "note", "file": str(tmp_path / "notes"), "seconds": 0.2}) for n in range(16)]
-    tally, _ = run(units)
-    assert tally.busy > 0.8
-    assert tally.seconds > 1.6
+def test_a_free_worker_takes_the_next_unit_while_another_is_still_at_work(run, unit_of, tmp_path):
+    note = {"kind": "note", "file": str(tmp_path / "notes")}
+    last = unit_of(0, note | {"after": 15})
+    units = [last, *(unit_of(n, note) for n in range(1, 16))]
+    tally, told = run(units, costs={unit.key: float(unit is last) for unit in units})
+    assert tally.ended == {"finished": 16}
+    kinds = [event.kind for event in told if event.unit == last.key]
+    assert kinds == ["started", "finished"]
+    assert told[1].unit == last.key
+    assert {event.kind for event in told[2:-1]} == {"started", "finished"}
 
 
 def test_a_cause_in_words():

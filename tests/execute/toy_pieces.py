@@ -157,12 +157,17 @@ def sleep(state, *, seconds: float = 0.01):
 
 
 @PROBES.register("note", table="sites", passes=lambda _: 1.0)
-def note(state, *, file: str, seconds: float = 0.0, spin: float = 0.0):
-    """``1``: leaves a line in a file, so that a test can count."""
+def note(state, *, file: str, seconds: float = 0.0, spin: float = 0.0, after: int = 0):
+    """``1``: leaves a line in a file, so that a test can count; waits a minute at most for ``after`` lines."""
     until = time.perf_counter() + spin
     while time.perf_counter() < until:
         pass
     time.sleep(seconds)
+    give_up = time.monotonic() + 60
+    while after and len(Path(file).read_text().splitlines() if Path(file).exists() else []) < after:
+        if time.monotonic() > give_up:
+            raise CorpusError(Issue("value", file, f"has no {after} lines after a minute"))
+        time.sleep(0.02)
     with Path(file).open("a") as notes:
         notes.write(f"{os.getpid()} {state.draw.seed} {os.environ.get('OMP_NUM_THREADS')} {torch.get_num_threads()}\n")
     yield row("noted", 1.0)
