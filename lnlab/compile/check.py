@@ -15,6 +15,7 @@ from lnlab.compile.interned import unevaluated
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
+from lnlab.compile.same_runs import same_run_issues
 from lnlab.compile.selectable import planned_runs
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.citations import answer_issues, citation_issues, cited_inputs
@@ -188,6 +189,14 @@ def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
         return checked, merged.located(error.issues)
 
 
+def _tell_apart(checked: Checked) -> tuple[Checked, list[Issue]]:
+    """Check that no two settings have the same runs, once all that a run depends on is known."""
+    sweep = checked.sweep
+    if not checked.reads_files or sweep.partial or sweep.epochs.absent or not checked.knows_its_runs:
+        return checked, []
+    return checked, same_run_issues(sweep, checked.content_keys, checked.merged)
+
+
 def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Check the names of grids with seeds of their own, and that no run is of two grids with different ones."""
     stated, names = checked.experiment.grid_seeds, checked.merged.grid_names
@@ -313,6 +322,7 @@ PASSES: tuple[Pass, ...] = (
     _refer,
     _select,
     _tune,
+    _tell_apart,
     _seed,
     _measure,
     _find,

@@ -8,9 +8,9 @@ from typing import Any
 
 from lnlab.compile.checks.contradictions import contradictions, too_large
 from lnlab.compile.checks.replaced_values import replaced_value_issues
-from lnlab.compile.content_keys import ContentKeys, stops_on_evaluations
+from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.digests import Input, input_of
-from lnlab.compile.interned import InternedSetting, SettingPart, unevaluated
+from lnlab.compile.interned import InternedSetting, SettingPart
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import STACK_CHOICES
@@ -87,7 +87,6 @@ def resolve_sweep(
     resolver = Resolver(content_keys.registries)
     inspector = _Inspector(content_keys, memory)
     numbers: dict[tuple[str, ...], int] = {}
-    method_of_runs: dict[tuple[str, ...], Json] = {}
     flawed_points = expanded_points = 0
     for point in sweep_points:
         expanded_points += 1
@@ -114,13 +113,6 @@ def resolve_sweep(
             sweep.settings.append(setting)
             sweep.methods.append(point.method)
             sweep.grids.append({point.grid_number})
-            if point.method is not None and not stops_on_evaluations(setting, content_keys.registries):
-                first, second = method_of_runs.setdefault(unevaluated(setting).identity, point.method), point.method
-                if first != second:
-                    what = f"the methods '{first}' and '{second}' have the same runs, evaluated at other steps"
-                    location = SourceLocation((METHODS, second))
-                    remedy = "let their runs differ, or remove one of them"
-                    sweep.issues.append(Issue("duplicate", (), what, remedy).at(location))
             flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=partial)]
         if partial:  # a part that a point lacks may be one that a mistake, reported already, hides
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]

@@ -1,0 +1,57 @@
+"""Settings of a sweep with the same runs: they differ only in what changes no update, and nothing tells them apart."""
+
+from collections.abc import Iterator, Mapping
+
+from lnlab.compile.content_keys import ContentKeys
+from lnlab.compile.resolved_sweep import ResolvedSweep
+from lnlab.compile.sweep.methods import METHODS
+from lnlab.compile.sweep.overlay import MergedSpec
+from lnlab.errors import listed
+from lnlab.issues import Issue, Where
+from lnlab.keys import Json
+
+
+def same_run_issues(sweep: ResolvedSweep, content_keys: ContentKeys, merged: MergedSpec) -> list[Issue]:
+    """Settings whose runs are those of an earlier setting, so that a row of theirs would belong to either.
+
+    One issue for all pairs that stand at one place and differ in the same values.
+
+    Args:
+        sweep: resolved, without flaws. Equal settings are merged in it.
+        content_keys: what a run depends on.
+        merged: knows where methods and grids were written.
+
+    Raises:
+        LabError: a file that a choice names, and whose content its key holds, cannot be read.
+    """
+    first_of_runs: dict[tuple[str, str | None, int], int] = {}
+    issues: dict[tuple[Where, str], Issue] = {}
+    for number, setting in enumerate(sweep.settings):
+        keys = content_keys.of(setting)
+        first = first_of_runs.setdefault((keys.start, keys.movement, keys.steps), number)
+        if first == number:
+            continue
+        methods = sweep.methods[first], sweep.methods[number]
+        place: Where = ("sweep", min(sweep.grids[number]))
+        subject = "two settings of the sweep"
+        if methods[0] != methods[1]:
+            place = (METHODS, str(methods[1]))
+            subject = f"the methods '{methods[0]}' and '{methods[1]}'"
+        paths = listed(differing_paths(sweep.settings[first], setting), last="and")
+        steps = setting["train"]["steps"]
+        what = f"{subject} have the same runs: they differ only in {paths}, and that changes no run of {steps:,} steps"
+        issue = Issue("duplicate", (), what, "let their runs differ, or remove one of them")
+        issues.setdefault((place, paths), issue.at(merged.location(place)))
+    return list(issues.values())
+
+
+def differing_paths(first: Mapping[str, Json], second: Mapping[str, Json], above: str = "") -> Iterator[str]:
+    """The dotted paths at which two settings differ. Choices of two kinds differ as a whole."""
+    for key in dict.fromkeys([*first, *second]):
+        own, other = first.get(key), second.get(key)
+        if own == other:
+            continue
+        if isinstance(own, dict) and isinstance(other, dict) and own.get("kind") == other.get("kind"):
+            yield from differing_paths(own, other, f"{above}{key}.")
+        else:
+            yield f"{above}{key}"
