@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.select import select_measured_rows
 from lnlab.select.selection import Conditions
@@ -13,13 +15,21 @@ SiteColumns = list[_Column] | None
 """Columns at whose every combination of values the claim must hold."""
 
 
-def site_conditions(results: Results, of: Conditions, columns: Sequence[str] | None) -> list[dict[str, Json]]:
+def site_conditions(
+    results: Results, of: Conditions, columns: Sequence[str] | None, to: Conditions | None = None
+) -> list[dict[str, Json]]:
     """The conditions that narrow ``of`` to each of its sites, in order. Without ``columns`` one empty condition.
 
     Before anything is measured there are no places to tell apart.
+
+    Raises:
+        LabError: ``to`` sets one of the columns, so that both sides of a comparison would be at one site.
     """
     if not columns:
         return [{}]
+    for column in columns:
+        if column in (to or {}):
+            raise LabError(Issue("conflict", "each", f"'to' sets {column}", "leave it out of one of the two"))
     sites = select_measured_rows(results, of).select(columns).unique().sort(columns, nulls_last=True)
     return sites.to_dicts() or [{}]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from lnlab.claims.sites import site_conditions, statistic_at
 from lnlab.errors import LabError
@@ -44,6 +45,32 @@ def test_an_exponent_at_every_place(verdict):
     assert (each.estimate, each.low, each.high) == (plain.estimate, plain.low, plain.high)
     few = verdict(noisy[:, :3], **claim, each=["stack"])
     assert (few.verdict, few.reason) == ("undecided", "3 levels of model.layers; a power law needs 4")
+
+
+def test_a_ratio_at_every_place_is_that_of_each(verdict):
+    """Eight layers scatter by 10 % about one ratio: the largest of a seed lies beyond the edge, and no mean does."""
+    drawn = np.random.default_rng(1).normal(size=(40, 8))
+    centred = np.log(1.02) + 0.1 * (drawn - drawn.mean(axis=0)) / drawn.std(axis=0, ddof=1)
+    arms = {"a": np.exp(centred), "b": np.ones((40, 8))}
+    claim = {"kind": "ratio", "to": {"placement": "b"}, "between": [0.9, 1.1]}
+    assert verdict(arms, **claim, over="layer").verdict == "contradicted"
+    found = verdict(arms, **claim, each=["layer"])
+    assert (found.verdict, found.statistic) == ("supported", "ratio at layer 1")
+    half = stats.t.ppf(0.975, 39) * 0.1 / np.sqrt(40)
+    ends = np.log([found.low, found.estimate, found.high])
+    assert ends == pytest.approx(np.log(1.02) + np.array([-half, 0, half]))
+    arms["a"] = arms["a"] * np.array([1, 1, 1.2, 1, 1, 1, 1, 1])
+    moved = verdict(arms, **claim, each=["layer"])
+    assert (moved.verdict, moved.statistic) == ("contradicted", "ratio at layer 3")
+    assert moved.estimate == pytest.approx(1.02 * 1.2)
+    assert "7 of 8 statements hold" in moved.reason
+
+
+@pytest.mark.parametrize("kind", [{"kind": "ratio", "at_most": 2}, {"kind": "power_law", "over": "x", "at_most": 2}])
+def test_a_reference_at_another_place_is_refused(verdict, kind):
+    """Both sides would be at one site, and the ratio 1."""
+    with pytest.raises(LabError, match="each: 'to' sets layer"):
+        verdict(np.ones((5, 2)), **kind, to={"layer": 1}, each=["layer"])
 
 
 def test_a_column_that_tells_no_place_is_refused(verdict):

@@ -48,6 +48,7 @@ def problems(claim, looks=""):
         (f"kind: status, {LEARNED}, at_least: 0.9, law: 0.5", "law", "no such value"),
         (f"kind: power_law, {OF}, over: model.layers, exponent: -0.5, law: 0.5", "law", "exponent names -0.5 already"),
         (f"{RATIO}, equals: 1, law: 2", "law", "equals names 1 already"),
+        (f"{RATIO.replace('pre}', 'pre, layer: 2}')}, each: [layer], at_least: 2", "each", "'to' sets layer"),
         (f"{RATIO}, at_least: 2, zone: 1.5", "zone", "belongs to a margin of ours"),
         (f"{RATIO}, at_least: 2, margin: ours, zone: 0.5", "zone", "a factor above 1"),
         (f"{RATIO}, at_least: 2, margin: ours, zone: 3", "zone", "reaches beyond the margin"),

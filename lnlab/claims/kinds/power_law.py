@@ -60,7 +60,7 @@ def power_law(
     holds for every place that these columns tell apart.
     """
     members: list[Member] = []
-    for site in site_conditions(results, of, each):
+    for site in site_conditions(results, of, each, to):
         observed = select_series(results, {**of, **site}, over)
         arms: tuple[Arm, ...] = ()
         if to is not None:

@@ -1,7 +1,8 @@
 """``log(a/b)`` within the seed, an interval over seeds, exponentiated (Student, 1908).
 
 With ``over`` and no ``reduce`` the ratio is for all x: the largest (smallest) within the seed is tested against the
-upper (lower) edge, both edges by intersection-union.
+upper (lower) edge, both edges by intersection-union. The largest of several ratios that scatter lies above their means.
+With ``each`` the ratio of every place is tested by its own interval over seeds, all by intersection-union.
 """
 
 from dataclasses import replace
@@ -13,6 +14,7 @@ from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import arm_names, contrast_sample, min_seeds
+from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
 from lnlab.claims.student import judge_sample
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -34,6 +36,7 @@ def ratio(
     to: dict[str, Json],
     over: str | None = None,
     reduce: Reduction | None = None,
+    each: SiteColumns = None,
     between: tuple[float, float] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -43,32 +46,38 @@ def ratio(
     """``a/b``: the selection ``of`` over the same with what ``to`` changes, paired by seed (Student, 1908).
 
     ``equals: c`` accepts c/factor to c·factor. With ``over`` and no ``reduce`` the ratio must lie in
-    the range at every x. Zeros are null and counted. Trained sides are compared where both finish; with
+    the range at every x of a seed. With ``each: [layer, ...]`` it does so over seeds at every place that these columns
+    tell apart. Zeros are null and counted. Trained sides are compared where both finish; with
     ``about: median`` or ``share`` a failed seed ranks as the largest number.
     """
     if factor <= 1:
         raise LabError(Issue("no-effect", "factor", f"{factor:g} accepts nothing", "give a factor above 1"))
     near = None if equals is None else Region(equals / factor, equals * factor)
     allowed = declared_region(between, at_least, at_most, positive=True, equals=near)
-    a, b = select_series(results, of, over, reduce), select_series(results, {**of, **to}, over, reduce)
     names = arm_names(of, to)
     ranks_zeros = criterion.about != "mean"
     null = criterion.null(NO_RATIO, allowed, ratio=True)
-    if over is None or reduce is not None:
-        sample = contrast_sample(a, b, log=True, names=names, ranks_zeros=ranks_zeros)
-        return judge_sample(f"ratio of {reduce}" if reduce else "ratio", sample, allowed, None, criterion, null)
+    # For all x the largest ratio is held to the upper edge and the smallest to the lower one.
+    everywhere = over is not None and reduce is None
     edges = [("largest", Region(high=allowed.high)), ("smallest", Region(low=allowed.low))]
-    members = [
-        Member(
-            f"{extreme} ratio over {over}",
-            contrast_sample(*_at_extreme(extreme, a, b), log=True, names=names, ranks_zeros=ranks_zeros),
-            edge,
-            null=null,
-            named=(),
-        )
-        for extreme, edge in edges
-        if edge != Region()
-    ]
+    members = []
+    for site in site_conditions(results, of, each, to):
+        a, b = (select_series(results, {**side, **site}, over, reduce) for side in (of, {**of, **to}))
+        if not everywhere:
+            sample = contrast_sample(a, b, log=True, names=names, ranks_zeros=ranks_zeros)
+            statistic = statistic_at(f"ratio of {reduce}" if reduce else "ratio", site)
+            members.append(Member(statistic, sample, allowed, null=null))
+            continue
+        for extreme, edge in edges:
+            if edge != Region():
+                pair = _at_extreme(extreme, a, b)
+                sample = contrast_sample(*pair, log=True, names=names, ranks_zeros=ranks_zeros)
+                members.append(
+                    Member(statistic_at(f"{extreme} ratio over {over}", site), sample, edge, null=null, named=())
+                )
+    if not everywhere and each is None:
+        (member,) = members
+        return judge_sample(member.statistic, member.sample, allowed, None, criterion, null)
     return intersection_union(members, min_seeds(members[0].sample), criterion)
 
 

@@ -54,6 +54,9 @@ def flaws_of_criterion(
                     what = f"{word} names {choice[word]:g} already"
                     yield Issue("no-effect", ("law",), what, f"leave it out, or say {word}: {text.law:g}")
 
+    for column in choice.get("each") or ():
+        if column in (choice.get("to") or {}):
+            yield Issue("conflict", ("each",), f"'to' sets {column}", "leave it out of one of the two")
     yield from _flaws_of_margin(text, choice, facts.no_effect)
     if isinstance(looks, tuple) and seeds > looks[-1]:
         what = f"{seeds} seeds, and the last declared look is at {looks[-1]}"
