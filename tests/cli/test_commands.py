@@ -87,7 +87,7 @@ def test_models_that_differ_only_in_what_is_asked_of_them_are_built_once(lnlab, 
     path = tmp_path / "x.yaml"
     sweep = "placement: [post, pre], train.accumulate: [1, 2]"
     text = Path("tiny.yaml").read_text().replace("placement: [post, pre]", sweep).partition("claims:")[0]
-    path.write_text(text)
+    path.write_text(f"{text}optimizer: sgd\nschedule: constant\ntrain: {{steps: 1}}\n")
     assert lnlab("check", path, "-s", "seeds=3", "--json").json == [
         {
             "spec": str(path),
