@@ -33,14 +33,14 @@ def same_run_issues(sweep: ResolvedSweep, content_keys: ContentKeys, merged: Mer
             continue
         methods = sweep.methods[first], sweep.methods[number]
         place: Where = ("sweep", min(sweep.grids[number]))
-        subject = "two settings of the sweep"
+        subject, away = "two settings of the sweep", "leave one of them out, as with 'except'"
         if methods[0] != methods[1]:
             place = (METHODS, str(methods[1]))
-            subject = f"the methods '{methods[0]}' and '{methods[1]}'"
+            subject, away = f"the methods '{methods[0]}' and '{methods[1]}'", "remove one of them"
         paths = listed(differing_paths(sweep.settings[first], setting), last="and")
         steps = setting["train"]["steps"]
         what = f"{subject} have the same runs: they differ only in {paths}, and that changes no run of {steps:,} steps"
-        issue = Issue("duplicate", (), what, "let their runs differ, or remove one of them")
+        issue = Issue("duplicate", (), what, f"let their runs differ, or {away}")
         issues.setdefault((place, paths), issue.at(merged.location(place)))
     return list(issues.values())
 
