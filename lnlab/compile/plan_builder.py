@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 
 from lnlab.compile.checked import Checked, SourceRun
 from lnlab.compile.content_keys import ContentKeys, VariantKeys
 from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
+from lnlab.compile.selection.claim_seeds import probes_read_by
 from lnlab.compile.selection.resolved_requests import ResolvedRequest
 from lnlab.compile.stages import ResolvedStage
 from lnlab.compile.work import Measurement, ResolvedSetting, Run, Trajectory, needs_next_update
@@ -93,17 +96,23 @@ def plan_stage(checked: Checked, stage: ResolvedStage) -> PlanBuilder:
     builder = PlanBuilder(checked.sources)
     content_keys = checked.content_keys
     probes = [] if stage.undecided else checked.requests.probes
+    read_by = {
+        claims: probes_read_by(claims, checked.requests, checked.registries)
+        for claims in {claims for seeds in stage.seeds for claims in seeds.values()}
+    }
     schedules: dict[tuple[int, float | None, str, frozenset[int]], Due] = {}
     for (setting, point), seeds, grids in zip(stage.settings, stage.seeds, stage.grids, strict=True):
         variant_keys = content_keys.of(setting)
-        applied = {place: probe for place, probe in enumerate(probes) if probe.is_applied(grids)}
-        timed_probes = _probes_of_run(applied.values(), setting, content_keys)
-        epoch = checked.sweep.epochs.updates(setting) if any(counts_epochs(at) for _, at in timed_probes) else None
-        # Most variants differ in neither: their probes are put in order once.
-        schedule_key = (variant_keys.steps, epoch, canonical(setting["train"]["evaluate"]), frozenset(applied))
-        if schedule_key not in schedules:
-            schedules[schedule_key] = _due(timed_probes, variant_keys.steps, epoch, content_keys)
-        builder.add(setting, point, variant_keys, schedules[schedule_key], seeds)
+        of_grids = frozenset(place for place, probe in enumerate(probes) if probe.is_applied(grids))
+        for claims, of_claims in groupby(seeds.items(), key=itemgetter(1)):
+            applied = of_grids & read_by[claims]
+            timed_probes = _probes_of_run((probes[place] for place in sorted(applied)), setting, content_keys)
+            epoch = checked.sweep.epochs.updates(setting) if any(counts_epochs(at) for _, at in timed_probes) else None
+            # Most variants differ in neither: their probes are put in order once.
+            schedule_key = (variant_keys.steps, epoch, canonical(setting["train"]["evaluate"]), applied)
+            if schedule_key not in schedules:
+                schedules[schedule_key] = _due(timed_probes, variant_keys.steps, epoch, content_keys)
+            builder.add(setting, point, variant_keys, schedules[schedule_key], [seed for seed, _ in of_claims])
     return builder
 
 

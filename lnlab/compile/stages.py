@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lnlab.compile.checked import Checked
 from lnlab.compile.decisions import Decision, Undecided, decisions_to_json
 from lnlab.compile.interned import InternedSetting
-from lnlab.compile.selection.claim_seeds import seeds_of_variants
+from lnlab.compile.selection.claim_seeds import SeedsOfVariant, seeds_of_variants
 from lnlab.compile.selection.measured_quantities import stated_facts
 from lnlab.compile.tuning.problems import TuningPlan, tuning_question, variants_of
 from lnlab.compile.work import Stage
@@ -29,7 +29,7 @@ class ResolvedStage(Stage):
     """
 
     settings: tuple[tuple[InternedSetting, dict[str, Json]], ...]
-    seeds: Sequence[tuple[int, ...]]
+    seeds: Sequence[SeedsOfVariant]
     grids: Sequence[Collection[int]]
 
     @property
@@ -69,7 +69,11 @@ def next_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage
         return _tuned_stage(checked, checked.tuning, tuple(decided[question.key] for question in questions))
     # The runs that choose: they are not measured, and nothing is claimed of them.
     nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "grid_seeds": {}, "claim_seeds": {}}
-    seeds = {number: problem.select.seeds for _, problem in undecided for _, number in problem.candidates}
+    seeds: dict[int, SeedsOfVariant] = {
+        number: dict.fromkeys(problem.select.seeds, frozenset())
+        for _, problem in undecided
+        for _, number in problem.candidates
+    }
     all_seeds = tuple(dict.fromkeys(seed for question, _ in undecided for seed in question.seeds))
     assumed = checked.tuning.assumed()  # whatever is chosen, as many runs follow
     later = _seeds_of_variants(checked, variants_of(assumed), [variant.grids for variant in assumed])
@@ -150,10 +154,8 @@ def _judged_stage(
 
 def _seeds_of_variants(
     checked: Checked, variants: Variants, grids: Sequence[Collection[int]]
-) -> Sequence[tuple[int, ...]]:
+) -> Sequence[SeedsOfVariant]:
     """On which seeds each variant is judged, by the numbers of its grids and by what claims select."""
     own = [checked.seeds_of(of_variant) for of_variant in grids]
-    if not checked.experiment.claim_seeds:
-        return own
     against = stated_facts(checked.registries, "reference", checked.requests.expressions)
     return seeds_of_variants(variants, own, checked.experiment.claim_seeds, checked.requests, against)

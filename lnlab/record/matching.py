@@ -1,7 +1,7 @@
 """The runs of a report as a later text of its spec asks for them: matched by their settings."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -33,7 +33,7 @@ class MatchedRuns:
 def match_runs(
     results: Results,
     settings: Sequence[tuple[_Setting, _Point]],
-    seeds: Sequence[Sequence[int]],
+    seeds: Sequence[Iterable[int]],
     name: Callable[[_Setting], str],
 ) -> MatchedRuns:
     """Find the run of every setting and seed.

@@ -88,7 +88,8 @@ def test_what_a_quantity_is_measured_against_runs_too(of, variants):
     against = {"share_of_best": "best", "time_of_compared": "compared"}
     requests = ResolvedRequests(claims=[claim])
     seeds = seeds_of_variants(Variants(settings), [(1, 2)] * 4, {"a": (2, 3)}, requests, against)
-    assert seeds == [(1, 2, 3) if number in variants else (1, 2) for number in range(4)]
+    own = {1: set(), 2: set()}  # whoever asks for one of these, too
+    assert seeds == [own | {3: {"a"}} if number in variants else own for number in range(4)]
 
 
 def test_what_a_quantity_is_measured_against_has_its_own_task():
@@ -114,6 +115,78 @@ claims:
     # No reference is named, so that it is the best of all rates.
     runs = runs_of(compile_plan(document(text), {**REGISTRIES, **FRAME_REGISTRIES}, ()), "optimizer.lr")
     assert runs == {(rate, seed) for rate in (0.1, 0.2, 0.3) for seed in (1, 2, 3, 4)}
+
+
+PROBES = """\
+train: {steps: 4, evaluate: [0, 4]}
+sweep: [{placement: [post, pre]}]
+probes:
+  - {kind: gradient_norm, at: init, batches: 1}
+  - {kind: hidden_norm, at: [0, 4], batches: 1}
+  - {kind: residual_dependency, at: init}
+  - {kind: hessian_spectrum, at: init, batches: 1, draws: 1, steps: 2}
+claims:
+"""
+HIDDEN = (
+    "{quantity: hidden_norm, placement: post, step: 4,"
+    " stack: decoder, layer: last, sublayer: feed_forward, tensor: sum}"
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "probes"),
+    [
+        ("of: {quantity: final_nll, placement: post}", set()),
+        ("of: {quantity: loss, split: train, placement: post, step: at validation loss 2.5}", set()),
+        (
+            "of: {quantity: gradient_norm, placement: post, step: 0, stack: decoder, layer: last, tensor: w2}",
+            {"gradient_norm"},
+        ),
+        ("of: {quantity: largest_eigenvalue, placement: post}", {"hessian_spectrum"}),
+        (
+            "of: {quantity: {expr: final_nll * largest_eigenvalue, unit: nats}, placement: post}",
+            {"hessian_spectrum"},
+        ),
+        (
+            f"of: {{quantity: final_nll, placement: post}}, requires: {{kind: bound, of: {HIDDEN}, at_most: 9}}",
+            {"hidden_norm"},
+        ),
+    ],
+)
+def test_on_further_seeds_only_what_the_claim_reads_is_measured(document, claim, probes):
+    def needs(seeds):
+        text = f"  - {{id: it, says: b, kind: bound, {claim}, at_least: 0}}\n"
+        spec = toy_spec(SMALLEST, PROBES + text, seeds=2, claim_seeds={"it": seeds})
+        planned = compile_plan(document(spec), {**REGISTRIES, **FRAME_REGISTRIES}, ())
+        seed_of = {run.key: run.seed for run in planned.runs}
+        return [(seed_of[run], step, str(probe["kind"]), key) for run, step, probe, key in planned.needs]
+
+    further = needs("2-3")
+    measured = {seed: {kind for of_seed, _, kind, _ in further if of_seed == seed} for seed in (1, 2, 3)}
+    every = {"evaluation", "gradient_norm", "hidden_norm", "residual_dependency", "hessian_spectrum"}
+    assert measured == {1: every, 2: every, 3: {"evaluation", *probes}}
+    assert [need for need in further if need[0] < 3] == needs("1-2")
+
+
+OTHERS = """\
+  - {id: hidden, says: b, kind: bound, of: {quantity: hidden_norm, placement: post, model.layers: 2}, at_most: 3}
+  - {id: own, says: b, kind: bound, of: {quantity: unexplained, placement: post, model.layers: 2}, at_most: 3}
+"""
+
+
+def test_what_several_claims_read_is_measured_and_all_where_one_does_not_say_what_it_reads(plan, registries):
+    registries["quantity"].register("unexplained")(lambda results: results)
+    seeds = "{post: 4-5, hidden: 5-6, own: [7]}"
+    text = (
+        with_seeds(seeds).replace("at: end}", "at: end}, {kind: hidden_norm, at: end}, {kind: mute, at: end}") + OTHERS
+    )
+    planned = plan(text)
+    seed_of = {run.key: run.seed for run in planned.runs}
+    measured = {(seed_of[run], str(probe["kind"])) for run, _, probe, _ in planned.needs}
+    # Nobody knows what the probe ``mute`` measures.
+    kinds = {4: {"gradient_norm", "mute"}, 5: {"gradient_norm", "hidden_norm", "mute"}, 6: {"hidden_norm", "mute"}}
+    kinds[7] = kinds[5]
+    assert {seed: {kind for of_seed, kind in measured if of_seed == seed} for seed in kinds} == kinds
 
 
 def test_a_profile_sets_them_whole(plan):

@@ -152,8 +152,9 @@ profiles:
   is evaluated tells it from no other.
 - **Seeds of claims.** A claim in `claim_seeds` is judged on the seeds that stand there, all others on those of the runs
   that they read. On further seeds only the variants are run that the claim selects (of an order: those that it
-  names), and those that its quantity is measured against. Nothing else reads these runs: no section, and no other
-  claim, so that their verdicts stay as they were.
+  names), and those that its quantity is measured against; and only the probes are applied whose numbers it reads, with
+  the evaluations of training. Nothing else reads these runs: no section, and no other claim, so that their verdicts
+  stay as they were.
 - **Probes of grids.** A probe with `grid` is applied to the runs of these grids alone.
 - **Failures.** A seed that diverged, or whose number is not finite, ranks worst in a median and in a share of
   seeds. One that a stop rule ended early is left out of every claim that reads it after step 0, except `kind: status`,

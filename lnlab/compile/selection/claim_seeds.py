@@ -1,15 +1,21 @@
-"""Seeds of single claims and of grids: on which seeds each variant runs, and each claim is judged."""
+"""Seeds of single claims and of grids: on which seeds each variant runs and is measured, and each claim is judged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.issues import Issue
-from lnlab.keys import canonical
+from lnlab.keys import Json, canonical
 from lnlab.select.selection import selections_by_word, value_list, with_named_levels
 from lnlab.select.variants import Members, Variants
 from lnlab.setting import Setting
+from lnlab.specfile.expressions import expression_of
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
 from lnlab.specfile.seeds import seed_spans
+from lnlab.specfile.step_levels import step_level
+
+SeedsOfVariant = Mapping[int, frozenset[str]]
+"""The seeds of a variant, each with the claims that alone ask for it. There are none where every probe is applied."""
 
 _COMPARED = "compared"
 """Of a quantity that is measured against the variants which its claim selects anyway."""
@@ -21,7 +27,7 @@ def seeds_of_variants(
     claim_seeds: Mapping[str, tuple[int, ...]],
     requests: ResolvedRequests,
     against: Mapping[str, str],
-) -> list[tuple[int, ...]]:
+) -> Sequence[SeedsOfVariant]:
     """The seeds of each variant: its own, then those of the claims that select it.
 
     Args:
@@ -31,7 +37,7 @@ def seeds_of_variants(
         requests: the claims, resolved, and what they require.
         against: derived quantity -> what it is measured against where no reference is named.
     """
-    seeds = [dict.fromkeys(own) for own in own_seeds]
+    seeds = [dict.fromkeys(own, frozenset[str]()) for own in own_seeds]
     for claim, further in claim_seeds.items():
         # Where every variant runs on these anyway, nothing needs to be selected.
         if all(set(further) <= set(own) for own in own_seeds):
@@ -39,8 +45,54 @@ def seeds_of_variants(
         for request in (*requests.claims, *requests.requires):
             if request.name[1] == claim:
                 for number in read_variants(variants, request, against):
-                    seeds[number] |= dict.fromkeys(further)
-    return [tuple(own) for own in seeds]
+                    for seed in further:
+                        if seed not in own_seeds[number]:
+                            seeds[number][seed] = seeds[number].get(seed, frozenset()) | {claim}
+    return seeds
+
+
+def probes_read_by(claims: Collection[str], requests: ResolvedRequests, registries: Registries) -> frozenset[int]:
+    """The probes, by their places, that may measure what these claims and their requirements read.
+
+    All probes where there are no claims, or where one reads a quantity that does not say what it is made of.
+    """
+    every = frozenset(range(len(requests.probes)))
+    if not claims or "quantity" not in registries:
+        return every
+    stored: set[str] = set()
+    tables: set[str] = set()  # whose every row is read
+    for request in (*requests.claims, *requests.requires):
+        for name in _named(request.choice) if request.name[1] in claims else ():
+            derived = registries["quantity"].entries.get(name)
+            if derived is None:
+                stored.add(name)
+            elif derived.facts.table is not None:
+                tables.add(derived.facts.table)
+            elif derived.facts.of is not None:
+                stored.update(derived.facts.of)
+            else:
+                return every
+    facts = [registries["probe"][probe.choice["kind"]].facts for probe in requests.probes]
+    return frozenset(
+        place
+        for place, of_probe in enumerate(facts)
+        if of_probe.quantities is None or of_probe.table in tables or not stored.isdisjoint(of_probe.quantities)
+    )
+
+
+def _named(value: Json) -> Iterator[str]:
+    """Every text of a choice, and the quantities that it names where it is an expression or the level of a step."""
+    if isinstance(value, str):
+        expression, level = expression_of(value), step_level(value)
+        yield from (value,) if expression is None else expression.quantities
+        if level is not None:
+            yield level.quantity
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _named(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _named(inner)
 
 
 def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping[str, str]) -> Members:
