@@ -4,26 +4,31 @@ Those of all reports are judged again by ``lnlab verify --all --level 1`` in .ci
 drawn against the committed one; here small reports stand for the others. No corpus and no store is needed.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from lnlab.catalogue import REGISTRIES
+from lnlab.compile.check import check_spec
 from lnlab.compile.decisions import decision_from_json
 from lnlab.compile.front import compile_front, setting_namer
+from lnlab.compile.selection.claim_seeds import probes_read_by
 from lnlab.record.held_rows import are_covered, is_drawable
 from lnlab.record.judge_again import verdict_follows
 from lnlab.record.locks.lock_report import read_lock
 from lnlab.record.matching import match_runs
 from lnlab.report.folder import read_folder
-from lnlab.report.kept_rows import claim_selections
+from lnlab.report.kept_rows import claim_selections, quantities_of_claim, rows_of_quantities
 from lnlab.report.question import claims_with_choices
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.select.seeds import drawn_results
+from lnlab.select.seeds import drawn_results, results_of_seeds
+from lnlab.specfile.columns import EVALUATED, RECORDED
 from lnlab.specfile.load import parse_spec
 
 ROOT = Path(__file__).parents[1]
@@ -65,6 +70,31 @@ def test_the_first_verdict_of_each_kind_follows_from_the_tables(folder):
         # How many runs further seeds take is added where all claims are judged.
         if not verdict_follows(claim, matched.results, replace(verdict, reason=TAKES.sub("", verdict.reason)), verdicts)
     ] == []
+
+
+def with_further_seeds(folders: list[Path]) -> Iterator[Path]:
+    """Reports with seeds of single claims, the smallest first."""
+    for folder in sorted(folders, key=lambda each: sum(file.stat().st_size for file in (each / "data").iterdir())):
+        if "claim_seeds" in json.loads((folder / "data/experiment.json").read_text())["spec"]:
+            yield folder
+
+
+@pytest.mark.parametrize("folder", list(islice(with_further_seeds(FOLDERS), 8)), ids=lambda folder: folder.parent.name)
+def test_what_a_report_keeps_of_further_seeds_is_measured_on_them(folder):
+    """What is kept follows from names of rows, what is measured from facts of probes: neither knows of the other."""
+    facts, results, _ = read_folder(folder)
+    document = parse_spec(facts.spec, Path(facts.path))
+    checked = check_spec(document, EVERY, (), profile=facts.profile, overrides=facts.overrides, files=False)
+    experiment, requests = checked.experiment, checked.requests
+    assert experiment.claim_seeds
+    texts = {claim.id: claim for claim in experiment.claims}
+    for claim in claims_with_choices(experiment, ((texts[str(c.name[1])], c.choice) for c in requests.claims)):
+        further = set(experiment.claim_seeds.get(claim["id"], ())) - set(experiment.drawn_seeds)
+        rows = rows_of_quantities(results_of_seeds(results, sorted(further)), quantities_of_claim(claim))
+        kept = {name for table in rows.values() if "quantity" in table for name in table["quantity"]}
+        probes = [requests.probes[place].choice["kind"] for place in probes_read_by({claim["id"]}, requests, EVERY)]
+        measured = {name for kind in probes for name in EVERY["probe"][kind].facts.quantities}
+        assert kept <= {*measured, *RECORDED, *EVALUATED}, claim["id"]
 
 
 def test_every_committed_report_has_the_lock_by_which_it_is_drawn_again():

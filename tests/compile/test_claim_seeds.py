@@ -142,6 +142,7 @@ HIDDEN = (
             "of: {quantity: gradient_norm, placement: post, step: 0, stack: decoder, layer: last, tensor: w2}",
             {"gradient_norm"},
         ),
+        ("of: {quantity: total_gradient_norm, placement: post, step: 0}", {"gradient_norm"}),
         ("of: {quantity: largest_eigenvalue, placement: post}", {"hessian_spectrum"}),
         (
             "of: {quantity: {expr: final_nll * largest_eigenvalue, unit: nats}, placement: post}",
