@@ -46,6 +46,17 @@ class Region:
         return f"at least {number_text(low)}" if high is None else f"between {number_text(low)} and {number_text(high)}"
 
 
+def edge_left_out(
+    region_low: float | None, region_high: float | None, low: float | None, high: float | None
+) -> float | None:
+    """The edge of a region, as it is printed, at which an interval ends that is disjoint from it.
+
+    The region then leaves this edge out, as an order does with no difference, and says so.
+    """
+    edges = [edge for edge, end in ((region_low, high), (region_high, low)) if edge is not None and edge == end]
+    return edges[0] if edges else None
+
+
 def number_text(value: float | None) -> str:
     """A number in a sentence: three significant digits, and a minus sign that is no hyphen."""
     text = f"{value:.3g}"

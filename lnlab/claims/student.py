@@ -23,7 +23,7 @@ from lnlab.analyse.statistics.intervals import (
 from lnlab.claims.claim import Detail, Finding, VerdictLabel
 from lnlab.claims.criterion import ONE_LOOK, Criterion, Null, interval_word, law_word
 from lnlab.claims.outlook import alike_seeds, outlook_text, seeds_needed_text
-from lnlab.claims.region import Region, number_text
+from lnlab.claims.region import Region, edge_left_out, number_text
 from lnlab.claims.sample import (
     BY_RULE,
     Sample,
@@ -190,7 +190,9 @@ def explained_verdict(
     if verdict == "smaller":
         return verdict, detail, f"{text} falls short of our margin ({allowed}): {detail}"
     if verdict == "contradicted":
-        return verdict, detail, f"{text} lies outside the accepted range ({allowed})"
+        edge = edge_left_out(*allowed.edges, interval.low, interval.high)
+        without = "" if edge is None else f", without {number_text(edge)} itself"
+        return verdict, detail, f"{text} lies outside the accepted range ({allowed}{without})"
     needed = seeds_needed_text(interval, allowed, sample, criterion)
     return verdict, detail, f"{text} reaches beyond the accepted range ({allowed}); {needed}"
 

@@ -170,3 +170,12 @@ def test_each_arm_may_be_reduced_first(verdict, exactly):
 def test_several_numbers_of_an_arm_need_a_reduction(verdict):
     with pytest.raises(LabError, match="leaves 3 numbers per seed, expected one"):
         verdict({"a": np.ones((6, 3)), "b": np.ones((6, 3))}, **ORDER, order="a < b", along="layer")
+
+
+def test_no_difference_is_no_order_and_the_reason_says_that_it_is_left_out(verdict):
+    alike = {"a": [1.0] * 12, "b": [1.0] * 12}
+    found = verdict(alike, **ORDER, order="a < b", scale="linear", about="median")
+    assert (found.verdict, found.low, found.high, found.region_high) == ("contradicted", 0, 0, 0)
+    assert found.reason.endswith("0 to 0 lies outside the accepted range (at most 0, without 0 itself)")
+    above = verdict({"a": [2.0] * 12, "b": [1.0] * 12}, **ORDER, order="a < b", scale="linear", about="median")
+    assert above.reason.endswith("1 to 1 lies outside the accepted range (at most 0)")

@@ -94,6 +94,15 @@ def test_the_heading_says_how_many_printed_numbers_agree_and_which_is_furthest(r
     assert span.startswith("The gradient norm is between 0.35 (Pre-LN at 14 layers) and 1.9 (Post-LN at ")
 
 
+@pytest.mark.parametrize(
+    ("one", "text"), [(0.1, "0.1, all seeds agree"), (0.3, "0.1 [0.1, 0.1]")], ids=["equal", "one differs"]
+)
+def test_seeds_with_one_median_agree_only_where_they_are_equal(results, one, text):
+    alike = changed(results, pl.when(pl.col("seed") == 1).then(one).otherwise(0.1), pl.col("layer") == 10)
+    cells = {cell for line in texts(table(alike, **SIZES, statistics=["median"])) for cell in line}
+    assert text in {cell.replace("\u00a0", " ") for cell in cells}
+
+
 def test_numbers_that_read_alike_are_no_range(results):
     alike = changed(results, 0.724 + 1e-6 * pl.col("seed"), where=True)
     assert table(alike, **SIZES).finding == "The gradient norm is 0.72 in every cell"

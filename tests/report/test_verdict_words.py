@@ -11,7 +11,13 @@ from lnlab.claims.verdict_text import VERDICT_SYMBOLS, law_text, level_text, ver
 from lnlab.cli.verdicts import estimate_text, region_text
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.words.sentence_owners import Sentence, sentences_of, tally_by_owner
-from lnlab.report.words.verdict_words import VERDICT_CLASSES, criterion_text, intervals_sentence, look_lines
+from lnlab.report.words.verdict_words import (
+    VERDICT_CLASSES,
+    criterion_text,
+    intervals_sentence,
+    look_lines,
+    verdict_interval,
+)
 from lnlab.report.write import write_report
 
 SEEDS = {1: 1.1, 2: 1.2, 3: 1.3}
@@ -35,6 +41,13 @@ def test_a_difference_reads_as_one_on_the_page_and_in_a_terminal(statistic, word
     assert criterion_text(told).startswith(f"{words[0].upper()}{words[1:]}; accepted: at most")
     assert estimate_text(told).startswith(f"{words} ")
     assert estimate_text(replace(told, kind="ratio")).startswith(f"{statistic} ")
+
+
+def test_an_accepted_range_says_that_it_leaves_its_edge_out_where_an_interval_ends_there():
+    told = judged("contradicted", kind="order", region_low=None, region_high=0.0, low=0.0, high=0.0, about="median")
+    assert "ccepted: at most 0, without 0 itself; " in criterion_text(told)
+    for other in ({"high": 0.5, "low": 0.1}, {"kind": "bound"}, {"about": "share"}, {"verdict": "undecided"}):
+        assert "ccepted: at most 0; " in criterion_text(replace(told, **other))
 
 
 @pytest.mark.parametrize(
@@ -184,3 +197,10 @@ def test_a_named_value_beyond_the_most_extreme_place_is_told_though_it_is_not_te
     assert law_text(extreme) == "1 lies outside this interval, which belongs to the most extreme place"
     assert law_text(replace(extreme, low=0.99)) == ""
     assert law_text(replace(extreme, low=1.000001)) == ""
+
+
+def test_seeds_with_one_median_need_not_agree():
+    told = judged(estimate=0.0, low=0.0, high=0.0, about="median", seeds={1: 0.0, 2: 0.0, 3: -1.0})
+    assert verdict_interval(told) == "0 [0, 0]"
+    assert verdict_interval(replace(told, seeds={1: 0.0, 2: 0.0})) == "0, all seeds agree"
+    assert verdict_interval(replace(told, about="mean")) == "0, all seeds agree"

@@ -10,7 +10,8 @@ from lnlab.keys import Json, canonical
 from lnlab.record.comparison.row_differences import number_differences
 from lnlab.record.comparison.sides import EVERY_RUN, Side, line_of_value
 from lnlab.report.rounding import rounded
-from lnlab.report.words.wording import count_noun, format_interval
+from lnlab.report.words.verdict_words import verdict_interval
+from lnlab.report.words.wording import count_noun
 from lnlab.specfile.experiment import SETTING
 
 _Value = TypeVar("_Value")
@@ -174,5 +175,5 @@ def _verdict_text(verdict: Verdict | None) -> str:
     """A verdict as ``supported 6.3 [5.2, 7.6], 10 seeds``."""
     if verdict is None:
         return _ABSENT
-    numbers = format_interval(verdict.estimate, verdict.low, verdict.high) if verdict.estimate is not None else ""
+    numbers = verdict_interval(verdict) if verdict.estimate is not None else ""
     return f"{' '.join(filter(None, (verdict_label(verdict), numbers)))}, {count_noun(verdict.n, 'seed')}"

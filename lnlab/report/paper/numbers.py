@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from lnlab.claims.claim import Verdict
 from lnlab.report.page.latex import escape_latex
 from lnlab.report.words.answer_text import PLACEHOLDER
-from lnlab.report.words.wording import format_interval, format_number, nonbreaking
+from lnlab.report.words.verdict_words import verdict_interval
+from lnlab.report.words.wording import format_number, nonbreaking
 
 _NOT_IN_A_NAME = re.compile(r"[\\{}%~#$&^\x00-\x1f]+")
 _COMMAND = r"""\providecommand{\lnlab}[1]{\ifcsname lnlab@#1\endcsname\csname lnlab@#1\endcsname
@@ -18,7 +19,7 @@ def number_values(verdict: Verdict) -> Mapping[str, str]:
     """What each name prints. A claim's id prints its interval, and with a dot and a part behind it that part."""
     low, high = verdict.low, verdict.high
     return {
-        verdict.claim: nonbreaking(format_interval(verdict.estimate, low, high)),
+        verdict.claim: nonbreaking(verdict_interval(verdict)),
         f"{verdict.claim}.estimate": format_number(verdict.estimate, low, high),
         f"{verdict.claim}.low": format_number(low, low, high),
         f"{verdict.claim}.high": format_number(high, low, high),

@@ -8,7 +8,7 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.page.claim_list import grouped_by_role
 from lnlab.report.page.latex import escape_latex, tabular
 from lnlab.report.table import Grid
-from lnlab.report.words.wording import format_interval
+from lnlab.report.words.verdict_words import verdict_interval
 
 _ROWS = 14
 """Claims in one table: each takes two to four lines of a column of some sixty."""
@@ -29,7 +29,7 @@ def verdict_tables(facts: ReportFacts, verdicts: Sequence[Verdict], cited: str) 
             caption = heading + (f" {cited}" if cited and role == "source" else "") + (", continued" if first else "")
             rows = []
             for verdict in judged[first : first + _ROWS]:
-                estimate = format_interval(verdict.estimate, verdict.low, verdict.high)
+                estimate = verdict_interval(verdict)
                 mark = {"smaller": "<"}.get(verdict.verdict, VERDICT_SYMBOLS[verdict.verdict])
                 cells = (verdict.says, estimate, mark)
                 rows.append(" & ".join(f"{{{escape_latex(cell)}}}" for cell in cells) + r" \\")

@@ -130,7 +130,8 @@ def table(
                 ):  # the number of a seed, with its own digits
                     texts.append(nonbreaking(format_short(ci.estimate)))
                 else:
-                    texts.append(nonbreaking(format_interval(ci.estimate, *_finite_bounds(ci))))
+                    agree = statistic != "median" or ci.sd <= 1e-9 * abs(ci.estimate)  # equal up to rounding
+                    texts.append(nonbreaking(format_interval(ci.estimate, *_finite_bounds(ci), agree=agree)))
         if any(place in cells.printed for place in of_row):
             lines[_PUBLISHED] = [cells.printed.get(place, "–") for place in of_row]
         for index, (name, texts) in enumerate(lines.items()):

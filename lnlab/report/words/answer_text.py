@@ -12,7 +12,8 @@ from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts
 from lnlab.report.words.quantity_words import quantity_name, quantity_unit
-from lnlab.report.words.wording import count_noun, format_interval, format_value, in_variant, nonbreaking
+from lnlab.report.words.verdict_words import verdict_interval
+from lnlab.report.words.wording import count_noun, format_value, in_variant, nonbreaking
 
 LONGEST_ANSWER = 40
 """The most words of an answer that the author did not write."""
@@ -237,7 +238,7 @@ def estimate_in_words(verdict: Verdict) -> str:
     """The estimate of a verdict with its interval, or a count as it is."""
     if verdict.measure == "edges":
         return format_value(verdict.estimate)
-    return nonbreaking(format_interval(verdict.estimate, verdict.low, verdict.high))
+    return nonbreaking(verdict_interval(verdict))
 
 
 def outdated_claims(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> list[str]:

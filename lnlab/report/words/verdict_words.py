@@ -1,10 +1,12 @@
 """What the verdicts say together: the answer of the page, the symbol and the words of each verdict."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.error_bounds import error_sentence
+from lnlab.claims.region import edge_left_out, number_text
 from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_text import (
     VERDICT_SYMBOLS,
@@ -60,7 +62,15 @@ def criterion_text(verdict: Verdict) -> str:
     statistic = f"{words[0].upper()}{words[1:]}; a" if words else "A"
     owner = " (margin: ours)" if verdict.margin == "ours" else ""
     law = f"; {text}" if (text := law_text(verdict)) else ""
-    return f"{statistic}ccepted: {region_in_words(verdict.region_low, verdict.region_high)}{owner}{inside}{law}."
+    return f"{statistic}ccepted: {_accepted_range(verdict)}{owner}{inside}{law}."
+
+
+def _accepted_range(verdict: Verdict) -> str:
+    """The accepted range in words: of an order whose interval lies outside and ends at its edge, without the edge."""
+    edges = verdict.region_low, verdict.region_high
+    disjoint = verdict.kind == "order" and verdict.verdict == "contradicted" and verdict.about != "share"
+    edge = edge_left_out(*edges, verdict.low, verdict.high) if disjoint else None
+    return region_in_words(*edges) + ("" if edge is None else f", without {number_text(edge)} itself")
 
 
 def look_lines(looks: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
@@ -89,11 +99,18 @@ def common_scope(verdicts: Sequence[Verdict]) -> str:
     return scope if n > 1 or len(verdicts) == 1 else ""
 
 
+def verdict_interval(verdict: Verdict) -> str:
+    """``6.8 [6.1, 7.5]``: the estimate of a verdict with its interval."""
+    numbers = verdict.seeds.values()
+    agree = verdict.about != "median" or not numbers or math.isclose(min(numbers), max(numbers))
+    return format_interval(verdict.estimate, verdict.low, verdict.high, agree=agree)
+
+
 def statistic_text(verdict: Verdict) -> str:
     """``last/first 6.8 [6.1, 7.5]; accepted: at least 2.5; 10 of 10 seeds within``."""
-    parts = [f"{statistic_words(verdict)} {format_interval(verdict.estimate, verdict.low, verdict.high)}".strip()]
+    parts = [f"{statistic_words(verdict)} {verdict_interval(verdict)}".strip()]
     if verdict.region_low is not None or verdict.region_high is not None:
-        parts.append(f"accepted: {region_in_words(verdict.region_low, verdict.region_high)}")
+        parts.append(f"accepted: {_accepted_range(verdict)}")
     parts += filter(None, (law_text(verdict), level_text(verdict)))
     if verdict.n:
         parts.append(f"{verdict.inside} of {count_noun(verdict.n, 'seed')} within")

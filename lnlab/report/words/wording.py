@@ -104,13 +104,17 @@ def _decimal_places(value: float, low: float | None, high: float | None) -> int:
     return min(-power + (1 if half / 10.0**power < 3 else 0), most)
 
 
-def format_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """``6.8 [6.1, 7.5]``, or the number alone without an interval. Far from 1, all three share a power of ten."""
+def format_interval(value: float | None, low: float | None, high: float | None, *, agree: bool = True) -> str:
+    """``6.8 [6.1, 7.5]``, or the number alone without an interval. Far from 1, all three share a power of ten.
+
+    ``agree`` says whether seeds agree where the interval has no width. Those of a median need not.
+    """
     if low is None or high is None or value is None:
         return format_number(value)
     if high - low <= _AGREEMENT * abs(value):
         exact = format_value(value) if low == high else ""
-        return f"{exact if 0 < len(exact) <= _EXACT_LENGTH else format_number(value, low, high)}, all seeds agree"
+        text = exact if 0 < len(exact) <= _EXACT_LENGTH else format_number(value, low, high)
+        return f"{text}, all seeds agree" if agree else f"{text} [{text}, {text}]"
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
     use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > WIDE_INTERVAL)
     if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
