@@ -29,20 +29,15 @@ UNUSED = {
         "ted_dev": "real text in German and English that is small and needs no preparation",
     },
     "labelled_corpus": {"labelled_table": OWN_DATA},
-    "norm": {"unit": TODAY},
     "init": {
         "own": "leaves a reader's own model as it was built",
-        "unit_rows": TODAY,
     },
-    "feed_forward": {"gelu": TODAY, "swiglu": TODAY, "ngpt": TODAY},
-    "placement": {"ngpt": TODAY},
-    "attention": {"ngpt": TODAY},
+    "feed_forward": {"gelu": TODAY},
     "stop": {
         "plateau": "the usual early stopping; no run of a spec may stop early, as its curve would be cut",
         "target": "ends a run at a loss, for whoever wants no more of it than how long that takes",
     },
     "intervention": {
-        "unit_rows": TODAY,
         "freeze": "trains all weights but those of some sites, the commonest of ablations",
     },
     "quantity": {
