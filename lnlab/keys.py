@@ -6,11 +6,24 @@ Keys form a tree: the key of a whole is made of its own parameters and the *keys
 import hashlib
 import json
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _HALVES = re.compile("[\ud800-\udfff]")
 Json = Any  # None, bool, int, float, str, list or dict of these; recursive types buy nothing past the loader
+
+
+def texts_in(value: Json) -> Iterator[str]:
+    """Every text among nested values, in order. Keys are left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from texts_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts_in(inner)
 
 
 def canonical(value: Json) -> str:

@@ -51,10 +51,13 @@ def edge_left_out(
 ) -> float | None:
     """The edge of a region, as it is printed, at which an interval ends that is disjoint from it.
 
-    The region then leaves this edge out, as an order does with no difference, and says so.
+    The region then leaves this edge out, as an order does with no difference, and says so. A ratio below 1 has the
+    number next to 1 for an edge.
     """
-    edges = [edge for edge, end in ((region_low, high), (region_high, low)) if edge is not None and edge == end]
-    return edges[0] if edges else None
+    for edge, end in ((region_low, high), (region_high, low)):
+        if edge is not None and end is not None and math.isclose(edge, end, rel_tol=1e-15):
+            return edge
+    return None
 
 
 def number_text(value: float | None) -> str:

@@ -8,7 +8,7 @@ quantities measured at every tensor it keeps only the places that the claims nam
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from lnlab.claims.claim import Claim
 from lnlab.claims.claim_scope import selections_of_claim
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json, canonical, texts_in
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
@@ -71,20 +71,9 @@ def quantities_of_section(section: Mapping[str, Json], others: Collection[str] =
     implied = registry.entries[asked["kind"]].facts.implied if asked["kind"] in registry.entries else ()
     known = quantities.entries.keys() | MEASURED.keys() | set(others)
     named = [asked["quantity"]] if isinstance(asked.get("quantity"), str) else []
-    levels = [level.quantity for text in _texts(asked) if (level := step_level(text))]
+    levels = [level.quantity for text in texts_in(asked) if (level := step_level(text))]
     parts = {part for name in (*named, *levels, *named_expressions(asked)) for part in named_parts(name)}
-    return (known & set(_texts(asked))) | set(implied) | parts
-
-
-def _texts(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _texts(inner)
+    return (known & set(texts_in(asked))) | set(implied) | parts
 
 
 def measured_names(results: Results) -> set[str]:

@@ -18,7 +18,7 @@ from typing import Any, Union
 
 from lnlab.errors import nearest, shown
 from lnlab.issues import Issue, Where
-from lnlab.keys import Json
+from lnlab.keys import Json, texts_in
 
 LONGEST, DEEPEST, LARGEST_POWER = 400, 24, 64
 FUNCTIONS = {"sqrt": 1, "log": 1, "exp": 1, "abs": 1, "min": 2, "max": 2}
@@ -363,21 +363,7 @@ def _written(term: Term, operand: Callable[[Operand], str], *, plain: bool) -> s
 
 def named_expressions(value: Any) -> list[str]:
     """Every name in plain data that is an expression, each once, in order."""
-    names: dict[str, None] = {}
-
-    def visit(one: Any) -> None:
-        if isinstance(one, str):
-            if expression_of(one) is not None:
-                names.setdefault(one)
-        elif isinstance(one, Mapping):
-            for inner in one.values():
-                visit(inner)
-        elif isinstance(one, list | tuple):
-            for inner in one:
-                visit(inner)
-
-    visit(value)
-    return list(names)
+    return list(dict.fromkeys(text for text in texts_in(value) if expression_of(text) is not None))
 
 
 def with_names(data: Json, path: Where, issues: list[Issue], at: str = "") -> Json:

@@ -177,5 +177,7 @@ def test_no_difference_is_no_order_and_the_reason_says_that_it_is_left_out(verdi
     found = verdict(alike, **ORDER, order="a < b", scale="linear", about="median")
     assert (found.verdict, found.low, found.high, found.region_high) == ("contradicted", 0, 0, 0)
     assert found.reason.endswith("0 to 0 lies outside the accepted range (at most 0, without 0 itself)")
+    ratio = verdict(alike, **ORDER, order="a < b", scale="log", about="median")
+    assert ratio.reason.endswith("1 to 1 lies outside the accepted range (at most 1, without 1 itself)")
     above = verdict({"a": [2.0] * 12, "b": [1.0] * 12}, **ORDER, order="a < b", scale="linear", about="median")
     assert above.reason.endswith("1 to 1 lies outside the accepted range (at most 0)")

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.issues import Issue
-from lnlab.keys import Json, canonical
+from lnlab.keys import canonical, texts_in
+from lnlab.registry import Choice
 from lnlab.select.selection import selections_by_word, value_list, with_named_levels
 from lnlab.select.variants import Members, Variants
 from lnlab.setting import Setting
@@ -62,7 +63,7 @@ def probes_read_by(claims: Collection[str], requests: ResolvedRequests, registri
     stored: set[str] = set()
     tables: set[str] = set()  # whose every row is read
     for request in (*requests.claims, *requests.requires):
-        for name in _named(request.choice) if request.name[1] in claims else ():
+        for name in _quantities_named(request.choice) if request.name[1] in claims else ():
             derived = registries["quantity"].entries.get(name)
             if derived is None:
                 stored.add(name)
@@ -80,19 +81,13 @@ def probes_read_by(claims: Collection[str], requests: ResolvedRequests, registri
     )
 
 
-def _named(value: Json) -> Iterator[str]:
+def _quantities_named(choice: Choice) -> Iterator[str]:
     """Every text of a choice, and the quantities that it names where it is an expression or the level of a step."""
-    if isinstance(value, str):
-        expression, level = expression_of(value), step_level(value)
-        yield from (value,) if expression is None else expression.quantities
+    for text in texts_in(choice):
+        expression, level = expression_of(text), step_level(text)
+        yield from (text,) if expression is None else expression.quantities
         if level is not None:
             yield level.quantity
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _named(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _named(inner)
 
 
 def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping[str, str]) -> Members:
