@@ -123,4 +123,6 @@ class _PlacedTask:
             tokens = {name: getattr(batch, name) for name in ("source", "target_in", "target_out")}
             if self._device.type == "cuda":
                 tokens = {name: x.pin_memory() for name, x in tokens.items()}
-            yield replace(batch, **{name: x.to(self._device, non_blocking=True) for name, x in tokens.items()})
+            moved = replace(batch, **{name: x.to(self._device, non_blocking=True) for name, x in tokens.items()})
+            vars(moved)["tokens"] = batch.tokens  # counted before the move: who counts on a GPU waits for it
+            yield moved

@@ -6,6 +6,7 @@ first batch.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 from typing import Protocol
 
@@ -30,7 +31,7 @@ class Batch:
     target_in: Tensor
     target_out: Tensor
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """Number of target tokens, with end marks and without begin marks and padding."""
         return int(self.target_out.count_nonzero())  # padding is 0

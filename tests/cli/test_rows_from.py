@@ -13,7 +13,8 @@ SPEC = """\
 lnlab: 2
 title: Further seeds
 question: Is the gradient of the last layer larger in Post-LN, and does training lower the loss?
-task: {kind: translation, corpus: {kind: toy_german_english, train: 100}, vocabulary: 100, batch_tokens: 64}
+task: {kind: translation, corpus: {kind: toy_german_english, train: 100, validation: 20, test: 20}, vocabulary: 100,
+       batch_tokens: 64}
 model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
 optimizer: adam
 train: {steps: 2, evaluate: [0, 2]}

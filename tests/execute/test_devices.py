@@ -17,12 +17,34 @@ from lnlab.curvature.lanczos import lanczos
 from lnlab.curvature.operators import rows_together
 from lnlab.errors import LabError
 from lnlab.execute.checkpoint import from_bytes, to_bytes
-from lnlab.execute.devices import device_of, placed, require_devices
+from lnlab.execute.devices import _PlacedTask, device_of, placed, require_devices
 from lnlab.execute.measure import measure
 from lnlab.execute.program import FUSED, build, fuse
 from lnlab.execute.updates import Updates, read_scalars
 
 TASK = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5}
+SPLITS = {"train": 8, "validation": 20, "test": 20}
+TEXTS = [
+    {
+        "task": {
+            "kind": "translation",
+            "corpus": {"kind": "toy_german_english", **SPLITS},
+            "vocabulary": 60,
+            "batch_tokens": 2000,
+        }
+    },
+    {
+        "task": {
+            "kind": "language_modeling",
+            "corpus": {"kind": "toy_english", **SPLITS},
+            "vocabulary": 60,
+            "length": 8,
+            "windows": 3,
+        },
+        "model": {"kind": "language_model", "layers": 1, "d_model": 16, "heads": 2, "d_ff": 24},
+    },
+]
+"""Tasks with text, which count the tokens that are no padding. All sentences are one batch, so that none is longer."""
 MODEL = {"kind": "encoder_decoder", "layers": 2, "d_model": 16, "heads": 2, "d_ff": 24, "dropout": 0.1}
 
 
@@ -191,6 +213,7 @@ PARTS = [
     {"model": MODEL | {"fix_norm": True}},
     {"model": MODEL | {"kind": "encoder"}},
     *(CLASSIFIER | {"norm": entry.name} for entry in REGISTRIES["norm"]),
+    *TEXTS,
 ]
 
 
@@ -235,14 +258,18 @@ SYNCHRONISING = [
     {"train": {"clip": 1.0}},
     {"train": {"accumulate": 3}},
     {"model": MODEL | {"layers": 1}, "placement": "rezero"},
+    *TEXTS,
 ]
 
 
 @pytest.mark.parametrize("changes", SYNCHRONISING, ids=str)
 def test_a_training_step_waits_for_the_device_once(changes, monkeypatch):
     changes = changes | {"optimizer": {"kind": "sgd", "lr": 0.01}}  # Adam counts its steps on the processor
-    updates = Updates(state(**changes), setting(**changes))
-    updates.apply_update()  # the first one makes what is kept, as the encoding of positions
+    made = state(**changes)
+    made.task = _PlacedTask(made.task, torch.device("cpu"))
+    updates = Updates(made, setting(**changes))
+    for _ in range(4):  # they make what is kept, as the encoding of as many positions as a batch has
+        updates.apply_update()
     updates.batches()
     with Waits(monkeypatch) as waits:
         updates.gradient()
