@@ -118,6 +118,13 @@ def test_an_exact_bound_falls_to_one_sample(verdict):
     assert verdict(numbers, **BOUND, exact=True, over="layer", at_least=0).verdict == "supported"
 
 
+@pytest.mark.parametrize(("edge", "rounding"), [(1000.0, 1e-2), (1e-3, 1e-8), (0.0, 1e-5), (-50.0, 5e-4)])
+def test_the_tolerance_of_an_exact_bound_is_relative_unless_its_edge_is_0(verdict, edge, rounding):
+    for word, factor in (("supported", 0.9), ("contradicted", 1.1)):
+        assert verdict([edge + factor * rounding], **BOUND, exact=True, at_most=edge).verdict == word
+        assert verdict([edge - factor * rounding], **BOUND, exact=True, at_least=edge).verdict == word
+
+
 def test_an_exact_bound_on_one_seed_decides_and_nan_breaks_it(verdict):
     assert verdict([0.5], **BOUND, exact=True, between=[0, 1]).verdict == "supported"
     assert verdict([math.nan], **BOUND, exact=True, between=[0, 1]).verdict == "contradicted"

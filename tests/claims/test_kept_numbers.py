@@ -40,6 +40,7 @@ FIELDS += ("look", "level", "bound", "margin", "about", "measure", "reason")
         {**BOUND, "about": "median"},
         DIFFERENCE,
         {**DIFFERENCE, "margin": "ours", "zone": 0.1, "law": 1.0},
+        {**DIFFERENCE, "of": RATIO["to"], "to": OF, "margin": "ours"},
     ],
 )
 def test_the_numbers_of_a_verdict_give_what_its_rows_give(experiment, claim, look):

@@ -60,6 +60,15 @@ def test_every_region(verdict, region, word):
     assert found.verdict == word, found.reason
 
 
+@pytest.mark.parametrize(
+    ("allowed", "word"),
+    [({"at_most": -0.3}, "supported"), ({"at_most": -0.7}, "smaller"), ({"at_least": 0.3}, "contradicted")],
+)
+def test_a_margin_of_ours_is_measured_from_an_exponent_of_0(verdict, allowed, word):
+    y = np.exp(np.outer(np.linspace(-0.52, -0.48, 10), np.log(X)))
+    assert verdict(y, **SIZES, sizes=True, margin="ours", **allowed).verdict == word
+
+
 def test_big_o_prints_the_gap(verdict):
     found = verdict(law(-0.5, noise=0), **SIZES, sizes=True, big_o=-0.4)
     assert found.region_high == pytest.approx(-0.35)

@@ -29,6 +29,10 @@ SPEC = toy_spec(
 OF = "of: {quantity: gradient_norm, stack: decoder, layer: 1, sublayer: feed_forward, tensor: w2, placement: post}"
 ONE = OF.replace("placement: post", "placement: post, model.layers: 2")
 RATIO = f"kind: ratio, {ONE}, to: {{placement: pre}}"
+TREND = f"kind: trend, {ONE.replace('layer: 1, ', '')}, over: layer, direction: up"
+DIFFERENCE = RATIO.replace("ratio", "difference", 1)
+INTERACTION = f"kind: interaction, {ONE}, to: {{placement: pre}}, less: {{model.layers: 4}}"
+LAW = f"kind: power_law, {OF}, over: model.layers"
 ORDER = f"kind: order, {ONE.replace('placement: post, ', '')}, over: placement"
 LEAD = f'{ORDER}, order: "post <= pre", delta: -0.1, margin: ours'
 LEARNED = "of: {quantity: learned_fraction, placement: post, model.layers: 2, reference: best}"
@@ -46,7 +50,7 @@ def problems(claim, looks=""):
     ("claim", "place", "words"),
     [
         (f"kind: status, {LEARNED}, at_least: 0.9, law: 0.5", "law", "no such value"),
-        (f"kind: power_law, {OF}, over: model.layers, exponent: -0.5, law: 0.5", "law", "exponent names -0.5 already"),
+        (f"{LAW}, exponent: -0.5, law: 0.5", "law", "exponent names -0.5 already"),
         (f"{RATIO}, equals: 1, law: 2", "law", "equals names 1 already"),
         (f"{RATIO.replace('pre}', 'pre, layer: 2}')}, each: [layer], at_least: 2", "each", "'to' sets layer"),
         (f"{RATIO}, at_least: 2, zone: 1.5", "zone", "belongs to a margin of ours"),
@@ -54,6 +58,11 @@ def problems(claim, looks=""):
         (f"{RATIO}, at_least: 2, margin: ours, zone: 3", "zone", "reaches beyond the margin"),
         (f"{RATIO}, at_least: 2, margin: ours, no_effect: 3", "no_effect", "lies within the accepted range"),
         (f"{RATIO}, at_most: 0.5, margin: ours, no_effect: 0.4", "no_effect", "lies within the accepted range"),
+        (f"{TREND}, at_least: 0.9, margin: ours", "no_effect", "1 lies within the accepted range"),
+        (f"{TREND}, at_least: 2, margin: ours, zone: 0.5", "zone", "a factor above 1"),
+        (f"{DIFFERENCE}, at_least: -0.5, margin: ours", "no_effect", "0 lies within the accepted range"),
+        (f"{INTERACTION}, at_least: -0.5, margin: ours", "no_effect", "0 lies within the accepted range"),
+        (f"{LAW}, at_least: -0.5, margin: ours", "no_effect", "0 lies within the accepted range"),
         (f"{RATIO}, between: [0.5, 2], margin: ours, zone: 1.1", "zone", "a range with one edge"),
         (f"kind: bound, {ONE}, at_least: 2, margin: ours", "margin", "add no_effect"),
         (f"kind: status, {LEARNED}, at_least: 0.9, margin: ours", "margin", "has no margin"),
@@ -101,7 +110,10 @@ def test_a_criterion_that_its_kind_cannot_be_judged_by_is_refused(claim, place, 
         f"kind: bound, {ACCURACY}, at_least: 0.95, about: median, looks: open",
         f"kind: bound, {ACCURACY}, at_least: 0.9, about: mean",
         f"kind: bound, {ACCURACY}, at_least: 0.95",
-        f"kind: power_law, {OF}, over: model.layers, at_most: -0.3, law: -0.5, margin: ours, zone: 0.1",
+        f"{LAW}, at_most: -0.3, law: -0.5, margin: ours, zone: 0.1",
+        f"{TREND}, at_least: 1.5, margin: ours",
+        f"{DIFFERENCE}, at_least: 0.5, margin: ours",
+        f"{INTERACTION}, at_least: 0.5, margin: ours",
     ],
 )
 def test_a_criterion_that_fits_passes(claim):

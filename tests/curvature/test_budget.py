@@ -56,6 +56,17 @@ def test_trace_and_norm_are_unbiased_and_their_intervals_honest():
         assert sum(covered) / len(runs) > 0.95 - 3 * math.sqrt(0.05 * 0.95 / len(runs))
 
 
+def test_each_draw_is_two_nodes_with_its_trace_and_its_squared_norm():
+    matrix = Diagonal(outliers_and_bulk())
+    found = budget_spectrum(matrix, seeded(0), products=60)
+    assert len(found.draws()) == len(found.traces) > 2
+    for draw, t, f in zip(found.draws(), found.traces, found.squared_norms, strict=True):
+        assert {len(part) for part in vars(draw).values()} == {2}
+        assert found.size * draw.weights @ draw.nodes == pytest.approx(float(t))
+        assert found.size * draw.weights @ draw.nodes**2 == pytest.approx(float(f))
+        assert float(draw.weights.sum()) == pytest.approx(1)
+
+
 def test_a_twentieth_of_the_products_gives_what_ten_draws_of_ninety_steps_do():
     matrix = Diagonal(outliers_and_bulk(2_500))
     exact_trace, exact_square = float(matrix.values.sum()), float(matrix.values.square().sum())
