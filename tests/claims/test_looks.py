@@ -139,6 +139,11 @@ def test_rounding_rejects_no_value(law, offset, word):
     assert law_word(interval, law) == word
 
 
+def test_one_seed_or_no_interval_holds_and_rejects_no_value():
+    assert law_word(Interval(1.0, 0.5, 2.0, sd=0.0, n=1), 1.5) is None
+    assert law_word(Interval(1.0, math.nan, math.nan, sd=0.0, n=10), 1.5) is None
+
+
 def test_a_named_value_is_compatible_or_rejected_beside_the_word(verdict, exactly):
     arms = {"a": exactly(1.1, 0.02, 10), "b": [1.0] * 10}
     found = verdict(arms, **TO, equals=1)

@@ -104,6 +104,12 @@ def test_the_interval_is_students_over_seeds():
     assert list(found.seeds.values()) == numbers
 
 
+def test_cells_per_seed_are_counted_from_two_seeds_on():
+    one, two = (judged(results_of(*[moved(layer1="NNC")] * n), "table", cells=CELLS).reason for n in (1, 2))
+    assert "of cells per seed" not in one
+    assert "91.7% of cells per seed [91.7%, 91.7%]" in two
+
+
 def test_a_run_that_diverged_has_not_converged_and_one_that_was_lost_takes_its_seed():
     found = judged(results_of(*[moved(layer1="DCC", batch5="DDN")] * 5), "table", cells=CELLS)
     assert (found.verdict, found.estimate) == ("supported", 0.0)

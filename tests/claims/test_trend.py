@@ -1,10 +1,13 @@
 """Trends: Page, Kendall and the ratio of the ends, each of which can withhold support."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from lnlab.analyse.statistics.page_trend import page_test
+from lnlab.claims.criterion import ONE_LOOK
 from lnlab.claims.kinds.trend import trend_verdict
 from lnlab.claims.levels import unfit_reason
 from lnlab.claims.region import Region
@@ -47,6 +50,18 @@ def test_a_rise_short_of_the_minimum_contradicts(verdict):
 def test_a_rise_around_the_minimum_is_undecided(verdict):
     found = verdict(rising(noise=0.2), **UP, at_least=1.4**5)
     assert (found.verdict, "would" in found.reason) == ("undecided", True)
+
+
+@pytest.mark.parametrize("falling", [[[4, 3, 2, 1]] * 2, [[3, 4, 1, 2]] * 2, [[4, 3, 1, 2]] * 3], ids=str)
+def test_of_an_order_that_is_not_clear_it_says_how_many_seeds_alike_would_make_it_so(falling):
+    matrix = np.array([[1.0, 2, 3, 4]] * (len(falling) + 1) + falling)
+    sample = Sample({seed: 2 + 0.01 * seed for seed in range(len(matrix))}, log=True, trained=False)
+    verdict, _, reason = trend_verdict(sample, matrix, Region(low=1.5))
+    assert (verdict, "the order is not clear" in reason) == ("undecided", True)
+    stated = int(re.search(r"about (\d+) seeds would decide", reason)[1])
+    repeated = (np.tile(matrix, (times, 1)) for times in range(1, 30))
+    enough = next(len(seeds) for seeds in repeated if page_test(seeds)[0] <= ONE_LOOK.next_level / 2)
+    assert 0.9 < stated / enough < 1.3
 
 
 def test_high_ends_without_order_between_are_not_a_trend(verdict):

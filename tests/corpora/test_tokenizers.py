@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.corpora.toy_german_english import toy_german_english
+from lnlab.corpora.vocabulary import words
 from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, UNK, BytePairs, bpe, tokenizers
 from lnlab.keys import digest
 from lnlab.registry import Flawed
@@ -20,6 +21,10 @@ SENTENCES = [side for pair in toy_german_english((), train=1500).splits["train"]
 TOKENS = {1: "9767cf050071272d141993233f97ec779c6e1c4e2e669439c0ebb13a98b3e4f7"}
 
 
+LOWER = bpe([*SENTENCES, "\u0130 \u212a ẞ é"], 300, lowercase=True)
+WORDS = [words.words(SENTENCES, 80, lowercase=lowercase) for lowercase in (False, True)]
+
+
 @pytest.fixture(scope="module")
 def learned() -> BytePairs:
     return bpe(SENTENCES, 600)
@@ -27,6 +32,19 @@ def learned() -> BytePairs:
 
 def test_the_tokens_are_those_of_its_version(learned):
     assert digest([learned.words, learned.encode(SENTENCES)]) == TOKENS[tokenizers["bpe"].version]
+
+
+@given(st.lists(st.text(st.sampled_from("aDi. ,!▁<eo>\t\n\x1c\x85\u2028\u00a0\u0301\u212a\u0130İéẞß中")), max_size=6))
+def test_words_encoded_once_give_the_tokens_of_whole_texts(learned, texts):
+    for tokenizer in (learned, LOWER, *WORDS):
+        expected = [tokenizer._model.encode(text, add_special_tokens=False).ids for text in texts]
+        assert tokenizer.encode(texts) == expected
+
+
+def test_however_many_texts_are_encoded_at_once(learned, monkeypatch):
+    expected = learned.encode(SENTENCES)
+    monkeypatch.setattr("lnlab.corpora.vocabulary.tokenizers.TEXTS_AT_ONCE", 7)
+    assert learned.encode(SENTENCES) == expected
 
 
 def test_special_tokens_come_first(learned):

@@ -26,6 +26,12 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
+WORD_MARK = "▁"
+"""What stands for the space before a word, the first one included."""
+WHITE_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+"""What Unicode calls so, which for Python are four more characters."""
+TEXTS_AT_ONCE = 100_000
+"""Texts whose words are held in memory at the same time."""
 LONGEST_WORD = 1_000
 """Characters of a word that a vocabulary is learned from in one piece."""
 OVERLONG = re.compile(rf"[^ \t\r\n]{{{LONGEST_WORD + 1}}}")
@@ -80,13 +86,29 @@ class BytePairs:
         return vocabulary
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens of each text, without begin and end marks."""
-        return [encoded.ids for encoded in self._model.encode_batch_fast(list(texts), add_special_tokens=False)]
+        """The tokens of each text, without begin and end marks.
+
+        Pieces never reach over white space, so each word is encoded by itself, and once however often it occurs.
+        """
+        tokens: dict[str, list[int]] = {}
+        encoded: list[list[int]] = []
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            rows = [_words(text) for text in texts[start : start + TEXTS_AT_ONCE]]
+            fresh = list({word for row in rows for word in row if word not in tokens})
+            found = self._model.encode_batch_fast(fresh, add_special_tokens=False)
+            tokens.update((word, each.ids) for word, each in zip(fresh, found, strict=True))
+            encoded += [list(chain.from_iterable(map(tokens.__getitem__, row))) for row in rows]
+        return encoded
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens, without special ones."""
         text: str = self._model.decode(list(tokens))
         return text
+
+
+def _words(text: str) -> list[str]:
+    # The first word has no mark where white space stands before it or a mark of its own begins it.
+    return [text] if WORD_MARK in text or text[:1].isspace() else WHITE_SPACE.split(text)
 
 
 @tokenizers.register("bpe")
@@ -99,7 +121,7 @@ def bpe(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokenize
     model = untrained(models.BPE(unk_token=SPECIAL[UNK]), lowercase=lowercase)
     texts = list(texts)
     counts = Counter(chain.from_iterable(model.normalizer.normalize_str(text) for text in texts))
-    counts["▁"] = counts.pop(" ", 0) + len(texts)  # what stands for the space before a word, the first one included
+    counts[WORD_MARK] = counts.pop(" ", 0) + len(texts)
     alphabet = most_frequent(counts, size - len(SPECIAL))
     trainer = trainers.BpeTrainer(
         vocab_size=size,
