@@ -51,3 +51,20 @@ def test_four_seeds_are_too_few_as_no_logarithm_makes_them_alike(verdict):
     assert found.verdict == "undecided"
     assert "needs 5" in found.reason
     assert math.isfinite(found.low)
+
+
+@pytest.mark.parametrize(
+    ("arm", "region", "word"),
+    [
+        ("b", {"at_most": -5}, "supported"),
+        ("b", {"at_least": -5}, "contradicted"),
+        ("a", {"at_least": 5}, "supported"),
+        ("a", {"at_most": 5}, "contradicted"),
+    ],
+)
+def test_a_failure_ranks_as_the_largest_number_of_its_side(verdict, arm, region, word):
+    """The median of a - b lies below every number where b fails on nearly all seeds, and above where a does."""
+    fails = lambda side, seed: "diverged" if side == arm and seed > 1 else "finished"  # noqa: E731
+    numbers = {side: [1.0] + [None if side == arm else 1.0] * 15 for side in "ab"}
+    found = verdict(numbers, **TO, about="median", status=fails, step=3, finish=0.01, **region)
+    assert found.verdict == word, found.reason
