@@ -73,3 +73,21 @@ def test_it_ends_when_nothing_moves():
         assert wasserstein_distance(early, whole) < 5 * tolerance * 15
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1] < 122
+
+
+@pytest.mark.parametrize("tolerance", [3e-2, 1e-2, 3e-3])
+def test_it_ends_at_the_first_comparison_that_shows_it(tolerance):
+    """Of the comparisons every five steps, by the range and the distances of the runs themselves."""
+    whole = run(122)
+    range_ = 9.0 + 6.0
+
+    def shows(steps):
+        now, before = gauss(whole, steps), gauss(whole, steps - 5)
+        moved = scipy.stats.wasserstein_distance(now.nodes, before.nodes, now.weights, before.weights)
+        ends = torch.stack([now.nodes[[0, -1]] - end for end in VALUES]).abs().min(0).values
+        # A residual bounds the distance to an eigenvalue from above, and so asks for no less.
+        assert (ends <= now.residuals[[0, -1]] + 1e-9).all()
+        return max(now.residuals[0], now.residuals[-1]) <= tolerance * range_ and moved <= tolerance * range_
+
+    ended = len(run(122, until=measure_converged(tolerance)).alphas)
+    assert ended == next(steps for steps in range(10, 122, 5) if shows(steps)) < 122
