@@ -29,7 +29,7 @@ SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
 WORD_MARK = "▁"
 """What stands for the space before a word, the first one included."""
 WHITE_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
-"""What Unicode calls so, which for Python are four more characters."""
+"""White space by Unicode. The \\s of Python has four characters more."""
 TEXTS_AT_ONCE = 100_000
 """Texts whose words are held in memory at the same time."""
 LONGEST_WORD = 1_000
