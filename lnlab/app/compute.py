@@ -36,6 +36,7 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
         SpecError: every problem of the spec.
         CorpusError: a corpus is absent or damaged.
         StoreError: the store cannot be written.
+        ReportError: a report whose runs are not computed again was measured by other probes.
         LabError: a unit needs more memory than there is, or the cluster cannot be reached.
     """
     known = load_registries(request.plugins)
@@ -44,9 +45,10 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
     with _machines(manner) as where:
         while True:
             plan, document = compile_request(request, known, decisions)
+            reported = manner.reported.trajectories(plan, known) if manner.reported else frozenset()
             facts = plan_facts(request, plan, document, known)
             stored = store.keep_plan(plan, request.spec, facts, content=request.content)
-            done = compute_round(store, plan, stored, request, known, manner, where)
+            done = compute_round(store, plan, stored, request, known, manner, where, reported)
             new_decisions = decide_open_choices(plan, store)
             if done.interrupted or not new_decisions:
                 return replace(done, tuned=tuned)
@@ -109,10 +111,13 @@ def compute_round(
     known: "Registries",
     manner: RunOptions,
     where: Machines | None = None,
+    reported: frozenset[str] = frozenset(),
 ) -> RunSummary:
-    """Compute what the store lacks of the plan of one stage, on this machine where no other is named."""
+    """Compute what the store lacks of the plan of one stage, on this machine where no other is named.
+
+    ``reported`` has the keys of trajectories that are not computed, as reports have their runs.
+    """
     where = where or ThisMachine(manner.workers)
-    reported = manner.reported.trajectories(plan, known) if manner.reported else frozenset()
     misses = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed, reported=reported)
     missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
     due_units = [

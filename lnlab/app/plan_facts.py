@@ -11,10 +11,10 @@ from lnlab.compile.plan import Plan
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.printable import shown_path
+from lnlab.record.measured_probes import resolved_probes
 from lnlab.record.model_graphs import model_graphs
 from lnlab.report.facts import ReportFacts, facts_to_json
 from lnlab.report.question import claims_with_choices, question_fields
-from lnlab.specfile.experiment import kind_and_parameters
 from lnlab.specfile.load import SpecDocument
 
 if TYPE_CHECKING:
@@ -41,14 +41,7 @@ def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Reg
         overrides=plan.overrides,
         plugins=tuple(map(shown_path, request.plugins)),
         version=__version__,
-        probes=tuple(
-            {
-                **known["probe"].resolve(kind_and_parameters(probe)),
-                "at": probe.at,
-                **({} if probe.grid is None else {"grid": list(probe.grid)}),
-            }
-            for probe in experiment.probes
-        ),
+        probes=resolved_probes(experiment, known),
         decisions=tuple(decisions_to_json(plan.decisions)),
         transfers=transfers,
         left_out=tuple(f"{note}." for note in left_out),

@@ -32,6 +32,7 @@ from lnlab.record.joined_reports import ReportTables, join_reports
 from lnlab.record.judge_again import JudgedClaims, JudgedReport, judge_again
 from lnlab.record.judging import claims_as_judged, locate_claim_problem
 from lnlab.record.matching import MatchedRuns, match_runs
+from lnlab.record.measured_probes import refuse_changed_probes, resolved_probes
 from lnlab.record.model_graphs import model_graphs
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts
@@ -96,7 +97,8 @@ def judge_tables(
 
     Raises:
         SpecError: every problem of the spec.
-        ReportError: the report cannot be read, or would lose runs that the spec does not ask for.
+        ReportError: the report cannot be read, was measured by other probes, or would lose runs that the spec does not
+            ask for.
         LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
     """
     facts, results, verdicts = read_folder(folder)
@@ -109,6 +111,7 @@ def judge_tables(
     else:  # only the text in the report is at hand
         document = parse_spec(facts.spec, Path(facts.path))
     asked = _asked(document, facts, results, known)
+    refuse_changed_probes(resolved_probes(asked.front.experiment, known), folder, facts.probes, known)
     elsewhere = into.resolve() != folder.resolve()
     if asked.matched.dropped and not elsewhere and not replacing:
         raise _runs_would_be_lost(path, folder, asked.matched.dropped, results.runs.height)
@@ -155,7 +158,8 @@ def judge_joined_tables(
 
     Raises:
         SpecError: every problem of the spec.
-        ReportError: a report cannot be read, two have different numbers of a run, or none has a run of the spec.
+        ReportError: a report cannot be read or was measured by other probes, two have different numbers of a run, or
+            none has a run of the spec.
         LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
     """
     joined = join_reports(folders, known)
@@ -172,6 +176,10 @@ def judge_joined_tables(
         joined = join_reports(folders, known, tables)
         asked = _asked(document, joined.facts, joined.results, known)
     matched = asked.matched
+    probes = resolved_probes(asked.front.experiment, known)
+    for part in joined.parts:
+        if not part.results.runs.join(matched.results.runs, on="run", how="semi").is_empty():
+            refuse_changed_probes(probes, part.folder, part.facts.probes, known)
     if matched.absent:
         runs = matched.results.runs.filter(pl.col("run").is_in(list(matched.absent)))
         labels = matched.results.axes.group_by("run", maintain_order=True).agg(pl.col("axis") + " = " + pl.col("label"))

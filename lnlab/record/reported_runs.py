@@ -1,10 +1,10 @@
 """The runs that reports have of a spec: ``lnlab run SPEC --rows-from REPORT`` computes the others alone."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -12,11 +12,27 @@ from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.compile.front import setting_namer
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
+from lnlab.keys import Json
 from lnlab.record.joined_reports import join_reports
+from lnlab.record.measured_probes import refuse_changed_probes, resolved_probes
 
 if TYPE_CHECKING:
     from lnlab.compile.plan import Plan
     from lnlab.compile.resolve.choices import Registries
+
+
+class ReportOfRuns(NamedTuple):
+    """A report with runs.
+
+    Attributes:
+        folder: of the report.
+        runs: the name of the setting and the seed of each run.
+        probes: by which they were measured, resolved.
+    """
+
+    folder: Path
+    runs: frozenset[tuple[str, int]]
+    probes: Sequence[Mapping[str, Json]]
 
 
 @dataclass(frozen=True)
@@ -25,17 +41,28 @@ class ReportedRuns:
 
     Attributes:
         decisions: what was chosen on their tuning seeds.
-        runs: the name of the setting and the seed of each run.
+        reports: that have the runs.
     """
 
     decisions: tuple[Decision, ...]
-    runs: frozenset[tuple[str, int]]
+    reports: tuple[ReportOfRuns, ...]
 
     def trajectories(self, plan: "Plan", known: "Registries") -> frozenset[str]:
-        """The keys of the trajectories of a plan of which no run is missing."""
+        """The keys of the trajectories of a plan of which no run is missing.
+
+        Raises:
+            ReportError: a report has runs of the plan, and measured them by other probes.
+        """
         name = setting_namer(known)
         names = {variant: name(setting) for variant, setting in plan.settings.items()}
-        missing = {run.trajectory for run in plan.runs if (names[run.variant], run.seed) not in self.runs}
+        planned = {run: (names[run.variant], run.seed) for run in plan.runs}
+        probes = resolved_probes(plan.experiment, known)
+        reported: set[tuple[str, int]] = set()
+        for report in self.reports:
+            if runs := report.runs.intersection(planned.values()):
+                refuse_changed_probes(probes, report.folder, report.probes, known)
+                reported |= runs
+        missing = {run.trajectory for run, of_run in planned.items() if of_run not in reported}
         return frozenset({run.trajectory for run in plan.runs} - missing)
 
 
@@ -63,10 +90,11 @@ def reported_runs(
         what = f"is of {theirs}, and this run of {ours}"
         raise ReportError(Issue("differs", str(folders[0]), what, "run the spec as it was run for the report"))
     name = setting_namer(known)
-    texts = joined.results.runs.select("variant", "setting").unique("variant").iter_rows()
-    names = {variant: name(json.loads(text)) for variant, text in texts}
-    ended = joined.results.runs.filter(pl.col("status").is_not_null()).select("variant", "seed").iter_rows()
-    return ReportedRuns(
-        tuple(decision_from_json(entry) for entry in facts.decisions),
-        frozenset((names[variant], seed) for variant, seed in ended),
-    )
+    reports = []
+    for part in joined.parts:
+        texts = part.results.runs.select("variant", "setting").unique("variant").iter_rows()
+        names = {variant: name(json.loads(text)) for variant, text in texts}
+        ended = part.results.runs.filter(pl.col("status").is_not_null()).select("variant", "seed").iter_rows()
+        runs = frozenset((names[variant], seed) for variant, seed in ended)
+        reports.append(ReportOfRuns(part.folder, runs, part.facts.probes))
+    return ReportedRuns(tuple(decision_from_json(entry) for entry in facts.decisions), tuple(reports))

@@ -2,12 +2,16 @@
 
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from lnlab.cli import main
+from lnlab.errors import LabError
+from lnlab.record.measured_probes import refuse_changed_probes
+from lnlab.record.registries import load_registries
 
 SPEC = """\
 lnlab: 2
@@ -122,6 +126,67 @@ def test_a_report_of_another_profile_is_refused_before_anything_is_computed(lnla
     assert said.code == 2
     assert "few: is of no profile, and this run of no profile -s seeds=2" in said.err
     assert not Path(".lnlab").exists()
+
+
+ONE_BATCH = "kind: gradient_norm, at: init, batches: 1"
+
+
+@pytest.mark.parametrize(
+    ("probe", "was"),
+    [
+        ("kind: gradient_norm, at: init, batches: 2", "batches = 1 (in the spec 2)"),
+        ("kind: gradient_norm, at: end, batches: 1", "at = init (in the spec end)"),
+        ("kind: gradient_norm, at: end, batches: 2", "at = init (in the spec end) and batches = 1 (in the spec 2)"),
+    ],
+)
+def test_runs_that_another_probe_measured_are_refused_at_every_door(lnlab, few, probe, was):
+    """Their rows would stand on the page as those of the spec's probe, and seeds of both be judged as one sample."""
+    before = {file: file.read_bytes() for file in few.rglob("*") if file.is_file()}
+    refusal = (
+        f"few: its probe gradient_norm had {was}; run the spec without this report, or give the probe these values\n"
+    )
+    Path("question.yaml").write_text(MORE.replace(ONE_BATCH, probe))
+    said = lnlab("run", "question.yaml", "--rows-from", "few", "-q")
+    assert (said.code, said.err) == (2, refusal)
+    assert not list(Path(".lnlab").rglob("*.parquet"))
+    for command in (("question.yaml", "--rows-from", "few"), ("--from", "few", "question.yaml")):
+        said = lnlab("report", *command)
+        assert (said.code, said.err) == (2, refusal), command
+    assert {file: file.read_bytes() for file in few.rglob("*") if file.is_file()} == before
+
+
+def test_runs_are_taken_where_a_probe_is_added_or_left_out_and_where_a_default_is_written_out(lnlab, few):
+    written = MORE.replace(ONE_BATCH, f"{ONE_BATCH}, biases: false, split: train")
+    added = MORE.replace(f"{{{ONE_BATCH}}}", f"{{{ONE_BATCH}}}, {{kind: hidden_norm, batches: 2}}")
+    for text in (written, added):
+        Path("question.yaml").write_text(text)
+        summary = json.loads(lnlab("run", "question.yaml", "--rows-from", "few", "--json", "-q").out)
+        assert summary["reported"] == 6
+    path = few / "data/experiment.json"
+    facts = json.loads(path.read_text())
+    # As an lnlab wrote it that did not know a parameter, of a report with a probe that the spec has no more.
+    (probe,) = facts["probes"]
+    facts["probes"] = [{name: probe[name] for name in probe if name != "biases"}, {**probe, "batches": 7}]
+    path.write_text(json.dumps(facts))
+    assert lnlab("report", "question.yaml", "--rows-from", "few", "--lean").code == 0
+
+
+@pytest.mark.parametrize(
+    ("measured", "asked", "refused"),
+    [
+        (None, ["deep"], False),
+        (["deep", "wide"], ["wide"], False),
+        (["deep"], ["deep", "wide"], True),
+        (["deep"], None, True),
+    ],
+)
+def test_a_probe_of_a_report_is_the_same_for_the_grids_that_it_measured(measured, asked, refused):
+    def probe(grid):
+        return {"kind": "hidden_norm", "batches": 1, "split": "train", "at": "init", **({"grid": grid} if grid else {})}
+
+    expected = pytest.raises(LabError, match="its probe hidden_norm had grid = ") if refused else nullcontext()
+    with expected:
+        refuse_changed_probes([probe(asked)], Path("report"), [probe(measured)], load_registries(()))
 
 
 @pytest.mark.parametrize("option", [("--executor", "slurm"), ("--max-minutes", "5")])
