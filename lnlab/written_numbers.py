@@ -1,5 +1,6 @@
 """The number meant by a text: with a decimal comma, with grouped digits, as a fraction or as a percentage."""
 
+import math
 import re
 import unicodedata
 
@@ -25,7 +26,10 @@ def numbers_meant(text: str) -> list[str]:
     """
     if len(text) > _LONGEST:
         return []
-    text = _ascii(text)
+    return [number for number in _readings(_ascii(text)) if _is_readable(number)]
+
+
+def _readings(text: str) -> list[str]:
     if match := _PER_CENT.fullmatch(text):
         return [_short(float(number) / 100) for number in _grouped(match[1])]
     if match := _FRACTION.fullmatch(text):
@@ -37,6 +41,13 @@ def numbers_meant(text: str) -> list[str]:
         scale = 1_000 if match[2] == "k" else 1_000_000
         return [_short(float(number) * scale) for number in _grouped(match[1])]
     return _grouped(text)
+
+
+def _is_readable(number: str) -> bool:
+    """Whether a spec may have it: float64 has infinity for 1e400, and an integer has 64 bits."""
+    if FLOAT.fullmatch(number) is None or not math.isfinite(float(number)):
+        return False
+    return not number.lstrip("+-").isdigit() or -(2**63) <= int(number) < 2**63
 
 
 def number_hint(value: object, *, whole: bool = False) -> str:

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.specfile.scalars import resolve_plain
@@ -64,6 +64,7 @@ def test_the_number_that_was_meant(text, meant):
     [
         *("", "layer", "1,2,3", "0,001,0,01", "1,,2", "1.2.3", "1 2", "1 00", "3-7", "1:30", "e", ".", ",", "1/0"),
         *("--1", "2024-01-01", "1,00.5", "1.00,5", "x½", "%", "1e3e4", "10^", "1__0", "'1", "½½", "9" * 41),
+        *("1e400", "1,5e400", "1e400 %", "10^999", "1e308k", "99,999,999,999,999,999,999", "9" * 20),
     ],
 )
 def test_text_that_means_no_number_gets_no_guess(text):
@@ -80,6 +81,7 @@ def test_a_decimal_comma_with_grouped_thousands_means_the_number_it_was_written_
         assert [float(found) for found in numbers_meant(text)] == [float(number)]
 
 
+@settings(max_examples=1000)
 @given(st.text(st.sampled_from("0123456789.,' _e+-%/½k^×10"), max_size=14))
 def test_whatever_is_proposed_is_a_number_of_yaml(text):
     for number in numbers_meant(text):
