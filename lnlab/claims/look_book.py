@@ -87,14 +87,26 @@ class LookBook:
 
     def number(self, claim: str, criterion: str, seeds: Collection[int]) -> int:
         """Which look at a criterion a set of seeds is: that of the same set, else one more than there were."""
-        known = [look for look in self.looks.get(claim, ()) if _same(look.criterion, criterion)]
+        known = self._known(claim, criterion)
         numbers = [n for n, look in enumerate(known, 1) if set(look.seeds) == set(seeds)]
         return numbers[0] if numbers else len(known) + 1
 
     def seen(self, claim: str, criterion: str, seeds: Collection[int]) -> bool:
         """Whether a criterion has been judged on this set of seeds."""
-        known = self.looks.get(claim, ())
-        return any(set(look.seeds) == set(seeds) and _same(look.criterion, criterion) for look in known)
+        return any(set(look.seeds) == set(seeds) for look in self._known(claim, criterion))
+
+    def _known(self, claim: str, criterion: str) -> list[Look]:
+        """The looks at a criterion, under the name of this claim and of others: a new name makes no first look."""
+        known = [look for look in self.looks.get(claim, ()) if _same(look.criterion, criterion)]
+        sets = {frozenset(look.seeds) for look in known}
+        elsewhere: dict[frozenset[int], Look] = {}
+        for name, looks in self.looks.items():
+            if name != claim and criterion:
+                elsewhere |= {frozenset(look.seeds): look for look in looks if look.criterion == criterion}
+        if not elsewhere.keys() <= sets:
+            known += [look for of_seeds, look in elsewhere.items() if of_seeds not in sets]
+            known.sort(key=lambda look: len(look.seeds))  # of the names each has its own numbers, and seeds were added
+        return known
 
     def record(self, claim: str, criterion: str, seeds: Collection[int], number: int, alpha: float) -> None:
         """Record a judged look. One on the same seeds keeps its date, and gets this number and level.

@@ -5,12 +5,14 @@ Exit codes are those of ``lnlab.cli.codes``.
 
 import errno
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from inspect import getdoc
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from lnlab import __version__
 from lnlab.cli import check, data, doctor, init, kinds, plan, report, results, run, status, watch
@@ -119,11 +121,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+@cache  # a notebook or a script may call ``main`` often
+def _whole_command() -> Callable[..., int | None]:
+    return get_command(app)
+
+
 def _code_of(words: Sequence[str]) -> int:
     """Run one command and return its exit code, whether or not its results could be printed."""
     try:
         with raising_stops(), damage_told():
-            return app([word for word in words if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
+            arguments = [word for word in words if word != "--traceback"]
+            return _whole_command()(arguments, prog_name="lnlab", standalone_mode=False) or 0
     except BrokenPipeError:
         detach_output()
         return BROKEN_PIPE

@@ -1,6 +1,7 @@
 """``lnlab report --from``: a report made again from its own tables, its spec judged as it stands today."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from lnlab.app.planning.local_files import survey_files
 from lnlab.app.reporting import refuse_without_plugins, tables_of_store
-from lnlab.app.request import Request
+from lnlab.app.request import Request, compile_request
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import err, one_line, print_json
@@ -26,8 +28,11 @@ from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.write import report_folder, write_drawn
 from lnlab.specfile.load import text_states_results
+from lnlab.training_extra import absent_packages
 
 if TYPE_CHECKING:
+    from lnlab.compile.decisions import Decision
+    from lnlab.compile.plan import Plan
     from lnlab.store.store import Store
 
 
@@ -163,7 +168,17 @@ def draw_joined(
     known = load_registries(plugins)
     request = Request(spec, facts[0].profile, tuple(facts[0].overrides), tuple(plugins))
     stored = partial(tables_of_store, store, request)
-    data, judged = judge_joined_tables(spec, folders, into, known, stored, replacing=replace)
+
+    def planned(decisions: "Sequence[Decision]") -> "Plan | None":
+        if absent_packages():
+            return None
+        with suppress(LabError):
+            plan, document = compile_request(request, known, decisions)
+            survey_files(plan, document, known, request.roots)  # without the files of a corpus its keys say nothing
+            return plan
+        return None
+
+    data, judged = judge_joined_tables(spec, folders, into, known, stored, planned, replacing=replace)
     report = write_drawn(into, data, drawing)
     print_report(report, into, judged.path, drawing, judged.summary)
     if drawing.as_json:

@@ -15,6 +15,7 @@ from lnlab.cli.options import AsJsonOption, OptionalSpec, Profile, StoreFolder
 from lnlab.cli.terminal import out, print_json
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
@@ -130,13 +131,18 @@ def _selected_plans(
     store: "Store", spec: Path | None, profile: str | None, *, all_versions: bool
 ) -> "list[StoredPlan]":
     """The selected plans, the last used first. Without ``all_versions`` only the newest of each experiment is taken."""
+    from lnlab.keys import digest_bytes
     from lnlab.store.plans import plans_newest_first
 
     newest: dict[object, StoredPlan] = {}
-    for stored in plans_newest_first(store.root):
-        # The file may have been reached by a link, then or now.
-        if spec is not None and Path(stored.spec).resolve() != spec.resolve():
-            continue
+    plans = list(plans_newest_first(store.root))
+    if spec is not None:
+        # The file may have been reached by a link, then or now. A spec is its text: one that was copied or renamed has
+        # the plans of that text.
+        of_file = [stored for stored in plans if Path(stored.spec).resolve() == spec.resolve()]
+        text = digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC))
+        plans = of_file or [stored for stored in plans if stored.text == text]
+    for stored in plans:
         if profile is None or stored.profile == profile:
             question = stored.digest if all_versions else (stored.spec, stored.profile, stored.overrides)
             newest.setdefault(question, stored)  # plans come newest first

@@ -1,12 +1,14 @@
 """Whether runs that exist were measured by the probes that a spec has today.
 
-The rows of a report say of which quantity they are, and not with which parameters it was measured. The report's list of
-probes does. A probe that the spec no longer has is no matter, and of one that it has got since there are no rows. But a
-probe that has changed would pass the rows of the earlier one off as its own.
+The rows of a report say of which quantity they are, and not with which parameters, nor at which moments it was
+measured. The report's list of probes does. Of a kind that is in one of the lists alone there is nothing to mistake: no
+row is there, or none is asked for. Of a kind in both the probes have to be the same ones. Otherwise rows of another
+measurement would pass as those that the spec asks for, or surplus ones be read with them.
 """
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,7 @@ def resolved_probes(experiment: Experiment, known: Mapping[str, Registry[Any]]) 
 def refuse_changed_probes(
     probes: Sequence[_Probe], folder: Path, measured: Sequence[_Probe], known: Mapping[str, Registry[Any]]
 ) -> None:
-    """Refuse the runs of a report if one of its probes is another one in the spec.
+    """Refuse the runs of a report if a kind of probe that it has is another one, or more or fewer, in the spec.
 
     Args:
         probes: of the spec, resolved.
@@ -47,22 +49,28 @@ def refuse_changed_probes(
         known: the registries.
 
     Raises:
-        ReportError: a probe has changed. Probes of one kind that have no equal on the other side are taken for one.
+        ReportError: they differ.
     """
     earlier = [_with_later_defaults(probe, known) for probe in measured]
-    changed = [probe for probe in probes if not any(_measures(probe, other) for other in earlier)]
-    replaced = [other for other in earlier if not any(_measures(probe, other) for probe in probes)]
+    kinds = {probe["kind"] for probe in probes} & {probe["kind"] for probe in earlier}
     issues = []
-    for probe in changed:
-        of_kind = [other for other in replaced if other["kind"] == probe["kind"]]
-        if not of_kind:
-            continue
-        nearest = min(of_kind, key=lambda other: len(_differences(probe, other)))
-        names = _differences(probe, nearest)
-        texts = [f"{name} = {_text(nearest, name)} (in the spec {_text(probe, name)})" for name in names[:_SHOWN]]
-        what = f"its probe {probe['kind']} had {join_words(texts)}"
-        remedy = "run the spec without this report, or give the probe these values"
-        issues.append(Issue("differs", str(folder), what, remedy))
+    for kind in sorted(kinds):
+        asked, had = ([probe for probe in side if probe["kind"] == kind] for side in (probes, earlier))
+        new = [probe for probe in asked if not any(_measures(probe, other) for other in had)]
+        gone = [other for other in had if not any(_measures(probe, other) for probe in asked)]
+        remedy = "run the spec without this report, or measure as it did"
+        if new and gone:
+            probe, other = min(product(new, gone), key=lambda pair: len(_differences(*pair)))
+            names = _differences(probe, other)
+            texts = [f"{name} = {_text(other, name)} (in the spec {_text(probe, name)})" for name in names[:_SHOWN]]
+            issues.append(Issue("differs", str(folder), f"its probe {kind} had {join_words(texts)}", remedy))
+        elif new or gone:
+            what = "lacks a probe of the spec" if new else "has a probe that the spec lacks"
+            (probe, *_), others = (new, asked) if new else (gone, had)
+            told_apart = [name for name in sorted(probe) if any(_text(probe, name) != _text(o, name) for o in others)]
+            texts = [f"{name} = {_text(probe, name)}" for name in told_apart[:_SHOWN]]
+            of = f" with {join_words(texts)}" if texts else ""
+            issues.append(Issue("differs", str(folder), f"{what}: {kind}{of}", remedy))
     if issues:
         raise ReportError(*issues)
 

@@ -11,7 +11,7 @@ import polars as pl
 from lnlab.claims.claim import Claim
 from lnlab.claims.claim_scope import results_of_claim
 from lnlab.claims.look_book import LookBook
-from lnlab.compile.decisions import decision_from_json, decisions_to_json
+from lnlab.compile.decisions import Decision, decision_from_json, decisions_to_json
 from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import compile_front, setting_namer
 from lnlab.compile.stages import ChoiceNotMade, ResolvedStage
@@ -34,6 +34,7 @@ from lnlab.record.judging import claims_as_judged, locate_claim_problem
 from lnlab.record.matching import MatchedRuns, match_runs
 from lnlab.record.measured_probes import refuse_changed_probes, resolved_probes
 from lnlab.record.model_graphs import model_graphs
+from lnlab.record.reported_runs import reports_of_runs
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts
 from lnlab.report.folder import data_files, read_folder
@@ -46,6 +47,7 @@ from lnlab.specfile.load import SpecDocument, load_spec, parse_spec, read_spec_t
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
+    from lnlab.compile.plan import Plan
     from lnlab.compile.resolve.choices import Registries
 
 _SETTINGS_NAMED = 5
@@ -143,6 +145,7 @@ def judge_joined_tables(
     into: Path,
     known: "Registries",
     stored: Callable[[], ReportTables | None] = lambda: None,
+    planned: Callable[[Sequence[Decision]], "Plan | None"] = lambda _: None,
     *,
     replacing: bool = False,
 ) -> tuple[dict[str, bytes], RejudgeSummary]:
@@ -154,12 +157,14 @@ def judge_joined_tables(
         into: the folder into which the files will be written.
         known: the registries of both wings.
         stored: what a store holds of the spec. Called if the reports lack a run or a choice on tuning seeds.
+        planned: its plan, given the decisions of the reports, if it can be made here. Its keys tell whether the runs of
+            a report are still those that the spec asks for.
         replacing: whether ``into`` may hold the report of another question, or of runs that the spec does not ask for.
 
     Raises:
         SpecError: every problem of the spec.
-        ReportError: a report cannot be read or was measured by other probes, two have different numbers of a run, or
-            none has a run of the spec.
+        ReportError: a report cannot be read, or has runs that are not the same today, two have different numbers of a
+            run, or none has a run of the spec.
         LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
     """
     joined = join_reports(folders, known)
@@ -180,6 +185,9 @@ def judge_joined_tables(
     for part in joined.parts:
         if not part.results.runs.join(matched.results.runs, on="run", how="semi").is_empty():
             refuse_changed_probes(probes, part.folder, part.facts.probes, known)
+    if (plan := planned(asked.front.decisions)) is not None:
+        for report in reports_of_runs(joined, known)[: len(folders)]:
+            report.runs_of(plan, known)
     if matched.absent:
         runs = matched.results.runs.filter(pl.col("run").is_in(list(matched.absent)))
         labels = matched.results.axes.group_by("run", maintain_order=True).agg(pl.col("axis") + " = " + pl.col("label"))

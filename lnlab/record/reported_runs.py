@@ -13,8 +13,9 @@ from lnlab.compile.front import setting_namer
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.record.joined_reports import join_reports
+from lnlab.record.joined_reports import JoinedReports, join_reports
 from lnlab.record.measured_probes import refuse_changed_probes, resolved_probes
+from lnlab.report.words.wording import count_noun
 
 if TYPE_CHECKING:
     from lnlab.compile.plan import Plan
@@ -26,13 +27,46 @@ class ReportOfRuns(NamedTuple):
 
     Attributes:
         folder: of the report.
-        runs: the name of the setting and the seed of each run.
+        runs: the name of the setting and the seed of each run, with the first digits of the key of its trajectory.
         probes: by which they were measured, resolved.
     """
 
     folder: Path
-    runs: frozenset[tuple[str, int]]
+    runs: Mapping[tuple[str, int], str]
     probes: Sequence[Mapping[str, Json]]
+
+    def runs_of(self, plan: "Plan", known: "Registries") -> set[tuple[str, int]]:
+        """The runs of a plan that this report has, as the plan would compute and measure them.
+
+        Raises:
+            ReportError: it has runs of the plan that were measured by other probes, or computed by other code or on
+                other data: then they have other keys.
+        """
+        name = setting_namer(known)
+        names = {variant: name(setting) for variant, setting in plan.settings.items()}
+        planned = {(names[run.variant], run.seed): run.trajectory for run in plan.runs}
+        found = planned.keys() & self.runs.keys()
+        if not found:
+            return set()
+        refuse_changed_probes(resolved_probes(plan.experiment, known), self.folder, self.probes, known)
+        if other := [run for run in found if not planned[run].startswith(self.runs[run])]:
+            what = f"{count_noun(len(other), 'run')} of it would not be the same today"
+            remedy = "a corpus, a plugin or a piece has changed since; run the spec without this report"
+            raise ReportError(Issue("differs", str(self.folder), what, remedy))
+        return found
+
+
+def reports_of_runs(joined: JoinedReports, known: "Registries") -> tuple[ReportOfRuns, ...]:
+    """The reports that were joined, with their runs that have ended."""
+    name = setting_namer(known)
+    reports = []
+    for part in joined.parts:
+        texts = part.results.runs.select("variant", "setting").unique("variant").iter_rows()
+        names = {variant: name(json.loads(text)) for variant, text in texts}
+        ended = part.results.runs.filter(pl.col("status").is_not_null()).select("variant", "seed", "trajectory")
+        runs = {(names[variant], seed): trajectory for variant, seed, trajectory in ended.iter_rows()}
+        reports.append(ReportOfRuns(part.folder, runs, part.facts.probes))
+    return tuple(reports)
 
 
 @dataclass(frozen=True)
@@ -51,18 +85,12 @@ class ReportedRuns:
         """The keys of the trajectories of a plan of which no run is missing.
 
         Raises:
-            ReportError: a report has runs of the plan, and measured them by other probes.
+            ReportError: a report has runs of the plan that are not the same today.
         """
         name = setting_namer(known)
         names = {variant: name(setting) for variant, setting in plan.settings.items()}
-        planned = {run: (names[run.variant], run.seed) for run in plan.runs}
-        probes = resolved_probes(plan.experiment, known)
-        reported: set[tuple[str, int]] = set()
-        for report in self.reports:
-            if runs := report.runs.intersection(planned.values()):
-                refuse_changed_probes(probes, report.folder, report.probes, known)
-                reported |= runs
-        missing = {run.trajectory for run, of_run in planned.items() if of_run not in reported}
+        reported = set().union(*(report.runs_of(plan, known) for report in self.reports))
+        missing = {run.trajectory for run in plan.runs if (names[run.variant], run.seed) not in reported}
         return frozenset({run.trajectory for run in plan.runs} - missing)
 
 
@@ -89,12 +117,5 @@ def reported_runs(
         )
         what = f"is of {theirs}, and this run of {ours}"
         raise ReportError(Issue("differs", str(folders[0]), what, "run the spec as it was run for the report"))
-    name = setting_namer(known)
-    reports = []
-    for part in joined.parts:
-        texts = part.results.runs.select("variant", "setting").unique("variant").iter_rows()
-        names = {variant: name(json.loads(text)) for variant, text in texts}
-        ended = part.results.runs.filter(pl.col("status").is_not_null()).select("variant", "seed").iter_rows()
-        runs = frozenset((names[variant], seed) for variant, seed in ended)
-        reports.append(ReportOfRuns(part.folder, runs, part.facts.probes))
-    return ReportedRuns(tuple(decision_from_json(entry) for entry in facts.decisions), tuple(reports))
+    decisions = tuple(decision_from_json(entry) for entry in facts.decisions)
+    return ReportedRuns(decisions, reports_of_runs(joined, known))

@@ -6,6 +6,7 @@ by repetition when aliases are unfolded into data.
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -49,6 +50,7 @@ def read_data(text: str) -> tuple[Json, Marks, list[Issue]]:
     return data, unfolded.marks, sorted([*tags, *unfolded.issues], key=lambda issue: (issue.place, issue.what))
 
 
+@lru_cache(maxsize=4)  # of one spec a command may read the file, and the text in its report
 def compose(text: str) -> tuple[Node | None, list[Issue]]:
     """The one document in ``text``, or None if it holds none, and the tags that it should not have.
 

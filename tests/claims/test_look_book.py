@@ -53,6 +53,17 @@ def test_words_do_not_make_another_criterion_and_edges_do():
         assert looked_at(book, 10, **changed)[0] == 1
 
 
+def test_a_new_name_makes_no_first_look():
+    book = LookBook()
+    assert [looked_at(book, n) for n in (5, 10)] == [(1, 0.05), (2, 0.0125)]
+    assert looked_at(book, 10, id="renamed") == (2, 0.0125)
+    again = LookBook.from_json(book.to_json())
+    assert looked_at(again, 12, id="renamed") == (3, 0.00625)
+    assert looked_at(again, 12) == (3, 0.00625)
+    assert [looked_at(again, n) for n in (5, 10)] == [(1, 0.05), (2, 0.0125)]
+    assert looked_at(again, 12, id="renamed", at_least=1.1)[0] == 1  # another question under that name
+
+
 def test_an_order_asks_the_same_on_fresh_seeds_of_the_values_that_it_names():
     order = {**CLAIM, "kind": "order", "of": {"quantity": "q"}, "over": "placement", "order": "b < a"}
     names = {"a": NUMBERS, "b": [number / 2 for number in NUMBERS], "c": NUMBERS[:5]}

@@ -255,6 +255,14 @@ def test_status_counts_by_experiment_and_says_why_something_is_missing(lnlab):
     assert found["missing"] == {}
 
 
+def test_status_knows_a_spec_by_its_text_under_another_name_too(lnlab, tiny):
+    copied = Path(tiny).with_name("copied.yaml")
+    copied.write_bytes(Path(tiny).read_bytes())
+    assert lnlab("status", str(copied)).out == lnlab("status", str(tiny)).out
+    copied.write_text(copied.read_text() + "# and a remark\n")
+    assert "was never run in the store" in lnlab("status", str(copied)).err
+
+
 def test_status_tells_of_damage(lnlab, tiny):
     lnlab("run", "tiny.yaml", "-w", 1)
     victim = sorted((tiny.parent / ".lnlab" / "trajectories").glob("*/*/*/sites.parquet"))[0]

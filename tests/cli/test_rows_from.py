@@ -142,9 +142,7 @@ ONE_BATCH = "kind: gradient_norm, at: init, batches: 1"
 def test_runs_that_another_probe_measured_are_refused_at_every_door(lnlab, few, probe, was):
     """Their rows would stand on the page as those of the spec's probe, and seeds of both be judged as one sample."""
     before = {file: file.read_bytes() for file in few.rglob("*") if file.is_file()}
-    refusal = (
-        f"few: its probe gradient_norm had {was}; run the spec without this report, or give the probe these values\n"
-    )
+    refusal = f"few: its probe gradient_norm had {was}; run the spec without this report, or measure as it did\n"
     Path("question.yaml").write_text(MORE.replace(ONE_BATCH, probe))
     said = lnlab("run", "question.yaml", "--rows-from", "few", "-q")
     assert (said.code, said.err) == (2, refusal)
@@ -155,7 +153,27 @@ def test_runs_that_another_probe_measured_are_refused_at_every_door(lnlab, few, 
     assert {file: file.read_bytes() for file in few.rglob("*") if file.is_file()} == before
 
 
-def test_runs_are_taken_where_a_probe_is_added_or_left_out_and_where_a_default_is_written_out(lnlab, few):
+ANOTHER = f"{{{ONE_BATCH}}}, {{kind: gradient_norm, at: end, batches: 1}}"
+
+
+def test_a_further_moment_of_a_quantity_and_one_less_are_refused(lnlab, few):
+    """What was measured at initialization would pass as ``step: last``; rows that nobody asks for would be read."""
+    Path("question.yaml").write_text(
+        MORE.replace(f"{{{ONE_BATCH}}}", ANOTHER).replace("layer: last,", "layer: last, step: last,")
+    )
+    for command in (("run", "question.yaml", "-q", "--rows-from", "few"), ("report", "--from", "few", "question.yaml")):
+        said = lnlab(*command)
+        assert said.code == 2
+        assert said.err.startswith("few: lacks a probe of the spec: gradient_norm with at = end; ")
+    path = few / "data/experiment.json"
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps(facts | {"probes": [*facts["probes"], {**facts["probes"][0], "at": "end"}]}))
+    Path("question.yaml").write_text(MORE)
+    said = lnlab("report", "question.yaml", "--rows-from", "few")
+    assert said.err.startswith("few: has a probe that the spec lacks: gradient_norm with at = end; ")
+
+
+def test_runs_are_taken_where_a_kind_of_probe_is_added_or_left_out_and_where_a_default_is_written_out(lnlab, few):
     written = MORE.replace(ONE_BATCH, f"{ONE_BATCH}, biases: false, split: train")
     added = MORE.replace(f"{{{ONE_BATCH}}}", f"{{{ONE_BATCH}}}, {{kind: hidden_norm, batches: 2}}")
     for text in (written, added):
@@ -164,10 +182,12 @@ def test_runs_are_taken_where_a_probe_is_added_or_left_out_and_where_a_default_i
         assert summary["reported"] == 6
     path = few / "data/experiment.json"
     facts = json.loads(path.read_text())
-    # As an lnlab wrote it that did not know a parameter, of a report with a probe that the spec has no more.
+    # As an lnlab wrote it that did not know a parameter, of a report with a kind of probe that the spec has no more.
     (probe,) = facts["probes"]
-    facts["probes"] = [{name: probe[name] for name in probe if name != "biases"}, {**probe, "batches": 7}]
+    gone = {"kind": "hidden_norm", "batches": 1, "split": "train", "at": "init"}
+    facts["probes"] = [{name: probe[name] for name in probe if name != "biases"}, gone]
     path.write_text(json.dumps(facts))
+    Path("question.yaml").write_text(written)
     assert lnlab("report", "question.yaml", "--rows-from", "few", "--lean").code == 0
 
 
@@ -209,3 +229,49 @@ def test_a_table_of_results_has_no_runs_to_take_from_a_report(lnlab, few):
     said = lnlab("run", "table.yaml", "--rows-from", "few")
     assert said.code == 2
     assert said.err.startswith("--rows-from few: its results are a table")
+
+
+NOTES = """\
+lnlab: 2
+title: Notes
+question: Is the loss small?
+task: {kind: language_modeling, corpus: {kind: text, files: [notes.txt], held_out: 0.2}, vocabulary: 50, length: 8,
+       windows: 4}
+model: {kind: language_model, layers: 1, d_model: 16, heads: 2, d_ff: 32}
+placement: pre
+optimizer: {kind: adam, lr: 0.01}
+train: {steps: 2, evaluate: [0, 2]}
+seeds: 1-2
+claims: [{id: small, says: It is small., kind: bound, of: {quantity: nll, split: validation, step: last}, at_most: 3}]
+"""
+
+
+def test_runs_on_a_corpus_that_has_changed_are_no_seeds_of_the_same_sample(lnlab, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "".join(f"word{n % 7} and word{n % 5} again\n" for n in range(200))
+
+    def report_of(seeds: str, folder: str) -> None:
+        Path("q.yaml").write_text(NOTES.replace("seeds: 1-2", f"seeds: {seeds}"))
+        assert lnlab("run", "q.yaml", "-q", "--workers", "1").code == 0
+        assert lnlab("report", "q.yaml", "--lean", "--out", folder).code == 0
+
+    Path("notes.txt").write_text(text)
+    report_of("1-2", "first")
+    Path("notes.txt").write_text(text.replace("word1", "another"))
+    report_of("3-4", "second")
+    shutil.rmtree(".lnlab")
+    Path("q.yaml").write_text(NOTES.replace("seeds: 1-2", "seeds: 1-4"))
+    refusal = (
+        "2 runs of it would not be the same today; a corpus, a plugin or a piece has changed since; "
+        "run the spec without this report\n"
+    )
+    said = lnlab("run", "q.yaml", "-q", "--rows-from", "first")
+    assert (said.code, said.err) == (2, f"first: {refusal}")
+    both = ("report", "q.yaml", "--rows-from", "first", "--rows-from", "second", "--out", "both")
+    said = lnlab(*both)
+    assert (said.code, said.err) == (2, f"first: {refusal}")
+    Path("notes.txt").write_text(text)
+    said = lnlab(*both)
+    assert (said.code, said.err) == (2, f"second: {refusal}")
+    Path("notes.txt").unlink()  # then nobody can tell
+    assert lnlab(*both).code == 0

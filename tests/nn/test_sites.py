@@ -1,5 +1,7 @@
 """Addresses of weights and activations, and that looking leaves no trace."""
 
+from itertools import product
+
 import pytest
 import torch
 from torch import nn
@@ -79,13 +81,24 @@ def test_every_parameter_of_a_norm_or_placement_has_its_own_address(setting, bui
     assert len(pairs) == len({site for site, _ in pairs})
 
 
-@pytest.mark.parametrize("norm", [entry.name for entry in norms])
-@pytest.mark.parametrize("placement", [entry.name for entry in placements])
-def test_no_two_parameters_share_an_address(setting, build, norm, placement):
-    for attention in attentions:
-        with torch.device("meta"):
-            pairs = parameter_uses(build(setting(placement, norm=norm, attention=attention.name)))
-        assert len(pairs) == len({site for site, _ in pairs})
+NORMS, PLACEMENTS, ATTENTIONS = ([entry.name for entry in registry] for registry in (norms, placements, attentions))
+
+
+@pytest.mark.parametrize(
+    ("placement", "norm", "attention"),
+    dict.fromkeys(
+        [
+            *product(PLACEMENTS, NORMS, ["softmax"]),
+            *product(PLACEMENTS, ["layer"], ATTENTIONS),
+            *product(["pre"], NORMS, ATTENTIONS),
+        ]
+    ),
+)
+def test_no_two_parameters_share_an_address(setting, build, placement, norm, attention):
+    """Two parameters are of two pieces at most, so that every pair of pieces is enough."""
+    with torch.device("meta"):
+        pairs = parameter_uses(build(setting(placement, norm=norm, attention=attention)))
+    assert len(pairs) == len({site for site, _ in pairs})
 
 
 def test_the_norms_of_queries_and_keys_have_addresses(setting, build):

@@ -8,6 +8,7 @@ No bootstrap: over 3, 5 and 10 seeds a nominal 95 % percentile bootstrap covers 
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -113,9 +114,9 @@ def sign_test_p_value(k: int, n: int) -> float:
 
 def seeds_needed(sd: float, distance: float, level: float = 0.95) -> int | None:
     """The smallest n with ``t((1+level)/2, n-1) s/√n < distance``, or None if it exceeds ``MAX_SEEDS_NEEDED``."""
-    enough = np.flatnonzero(_half_widths(level) * sd < distance)
-    # The widths begin at two seeds.
-    return int(enough[0]) + 2 if enough.size else None
+    half_widths = _half_widths(level)  # which fall, and begin at two seeds
+    n = 2 + bisect_left(half_widths, True, key=lambda half_width: half_width * sd < distance)
+    return n if n <= MAX_SEEDS_NEEDED else None
 
 
 @lru_cache
