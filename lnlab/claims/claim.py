@@ -27,6 +27,7 @@ from lnlab.keys import Json
 from lnlab.plugins import building
 from lnlab.registry import Flawed, Registry, supplied_parameters
 from lnlab.select.settings import NothingSelected
+from lnlab.specfile.comparisons import flaws_of_comparison
 from lnlab.specfile.experiment import CRITERION_FIELDS, About, MarginOwner, Role, VerdictWord
 from lnlab.tables import Results
 
@@ -350,6 +351,8 @@ def finding_of(
         choice = claims.resolve({key: value for key, value in claim.items() if key in own or key not in _COMMON_FIELDS})
     except Flawed as error:
         raise LabError(*(Issue(f.code, ".".join(map(str, f.path)), f.what, f.remedy) for f in error.issues)) from error
+    if flaws := list(flaws_of_comparison(choice)):
+        raise LabError(*(replace(flaw, place=".".join(map(str, flaw.path))) for flaw in flaws))
     facts = claims[choice["kind"]].facts
     criterion = criterion_of({**claim, **choice}, facts.about, look, names_law=facts.law, seen=seen)
     supplied = {"results": results, "verdicts": verdicts, "criterion": criterion}

@@ -58,6 +58,9 @@ def default_sections(
                 shared, listed = listed, shared
             for stack, place in rows.select("stack", shared).unique(maintain_order=True).rows():
                 where = {"layer": None, "stack": stack, shared: place}
-                section = {"kind": "table", "quantity": quantity, "rows": listed, "columns": "model", "where": where}
+                of_place = rows.filter(pl.col("stack").eq_missing(stack), pl.col(shared).eq_missing(place))
+                # A number of the whole model stands in no place that a row could be named by.
+                row = "quantity" if of_place[listed].null_count() == of_place.height else listed
+                section = {"kind": "table", "quantity": quantity, "rows": row, "columns": "model", "where": where}
                 sections.append(section)
     return sections

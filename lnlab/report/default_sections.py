@@ -171,7 +171,10 @@ def _places(results: Results, quantity: str) -> Iterator[dict[str, Json]]:
         shared, listed = listed, shared
     axis = next(iter(_varying_axes(results)), "seed")
     for stack, place in alone.select("stack", shared).unique(maintain_order=True).rows():
-        table = {"kind": "table", "quantity": quantity, "rows": listed, "columns": axis}
+        of_place = alone.filter(pl.col("stack").eq_missing(stack), pl.col(shared).eq_missing(place))
+        # A number of the whole model stands in no place that a row could be named by.
+        row = "quantity" if of_place[listed].null_count() == of_place.height else listed
+        table = {"kind": "table", "quantity": quantity, "rows": row, "columns": axis}
         yield from _at_steps(alone, table, {"layer": None, "stack": stack, shared: place})
 
 

@@ -181,3 +181,8 @@ def test_no_difference_is_no_order_and_the_reason_says_that_it_is_left_out(verdi
     assert ratio.reason.endswith("1 to 1 lies outside the accepted range (at most 1, without 1 itself)")
     above = verdict({"a": [2.0] * 12, "b": [1.0] * 12}, **ORDER, order="a < b", scale="linear", about="median")
     assert above.reason.endswith("1 to 1 lies outside the accepted range (at most 0)")
+
+
+def test_values_cannot_be_alike_within_a_negative_delta(verdict):
+    with pytest.raises(LabError, match="no two values are alike within a negative delta"):
+        verdict({"a": [1.0] * 6, "b": [1.0] * 6}, **ORDER, order="a ~ b", delta=-0.1)

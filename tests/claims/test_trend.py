@@ -12,6 +12,7 @@ from lnlab.claims.kinds.trend import trend_verdict
 from lnlab.claims.levels import unfit_reason
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
+from lnlab.report.words.verdict_words import criterion_text, statistic_text
 
 UP = {"kind": "trend", "over": "layer", "direction": "up"}
 RNG = np.random.default_rng(4)
@@ -74,6 +75,8 @@ def test_high_ends_without_order_between_are_not_a_trend(verdict):
 def test_three_levels_and_words_do_not_carry_a_trend(verdict):
     found = verdict(rising(k=3), **UP)
     assert (found.verdict, found.reason) == ("undecided", "3 levels of layer; a trend needs 4")
+    assert "within" not in criterion_text(found)
+    assert "within" not in statistic_text(found)
     assert found.n == 10
     single = SimpleNamespace(pending=0, total=10, seeds=(1,))
     assert unfit_reason(single, np.ones(1), "layer", "a trend") == "1 level of layer; a trend needs 4"

@@ -88,6 +88,19 @@ def test_the_page_has_the_verdicts_and_a_section_for_each_probe(measured, tmp_pa
     assert kinds == {"depth_profile", "table", "spectral_density", "histogram"}
 
 
+def test_a_number_of_the_whole_model_has_a_table(tmp_path):
+    builds = {"one": lambda _: blocks(nn.Sequential), "three times": lambda _: blocks(Tripled)}
+    batch = torch.randn(3, 5, 8, generator=torch.Generator().manual_seed(0))
+    found = lnlab.measure(
+        builds, [batch], lambda m, x: m(x).square().mean(), probes=[{"kind": "sharpness", "steps": 2}], seeds=2
+    )
+    report = found.report(tmp_path / "whole")
+    assert report.empty == []
+    page = report.files[0].read_text()
+    assert re.search(r"The sharpness is between [0-9.]+ \(one\) and [0-9.]+ \(three times\)", page)
+    assert "by model" in page
+
+
 def test_the_page_is_drawn_again_from_its_folder(measured, tmp_path, capsys):
     measured.report(tmp_path / "blocks", CLAIMS)
     page = tmp_path / "blocks" / "index.html"

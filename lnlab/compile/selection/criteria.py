@@ -10,6 +10,7 @@ from lnlab.measured.bounded import FRACTIONS
 from lnlab.registry import Choice
 from lnlab.select.selection import value_list
 from lnlab.specfile.about import near_a_bound, reason_against_mean
+from lnlab.specfile.comparisons import flaws_of_comparison
 from lnlab.specfile.experiment import ClaimText
 from lnlab.specfile.looks import Looks
 
@@ -54,6 +55,7 @@ def flaws_of_criterion(
                     what = f"{word} names {choice[word]:g} already"
                     yield Issue("no-effect", ("law",), what, f"leave it out, or say {word}: {text.law:g}")
 
+    yield from flaws_of_comparison(choice)
     for column in choice.get("each") or ():
         if column in (choice.get("to") or {}):
             yield Issue("conflict", ("each",), f"'to' sets {column}", "leave it out of one of the two")

@@ -34,6 +34,7 @@ from lnlab.report.words.wording import (
     format_interval,
     format_short,
     format_value,
+    join_words,
     nonbreaking,
 )
 from lnlab.select.select import Selected
@@ -74,6 +75,7 @@ def table(
     cells = collect_table_cells(results, selected, (rows, columns), requested, published or {}, selection)
     finding = _finding(cells, quantity, requested[0])
     row_name, column_name = path_name(rows), path_name(columns)
+    by = join_words(path_name(path) for path in (rows, columns) if path != "quantity")
     charts: tuple[ValueMatrix, ...] = ()
     if matrix:
         names = {label: _row_heading(cells, label) for label in cells.rows}
@@ -93,7 +95,7 @@ def table(
             column_names=[*cells.columns.values()],
             title=column_name,
             statistic=drawn,
-            subject=f"{quantity_definition(quantity)} by {row_name} and {column_name}",
+            subject=f"{quantity_definition(quantity)} by {by}",
             notes=("Stronger shades: larger values.",),
             shows=f"Matrix of the {quantity_with_unit(quantity)}, {row_name} by {column_name}",
             finding=finding,
@@ -149,7 +151,7 @@ def table(
     table = Table(
         exact,
         headings | estimate_headings(quantity_name(quantity)),
-        f"{quantity_definition(quantity)} by {row_name} and {column_name}",
+        f"{quantity_definition(quantity)} by {by}",
         Grid("", (row_name, *([""] if has_names else []), *cells.columns.values()), tuple(body)),
         statistics=tuple((_STATISTICS[name], exact.filter(statistic=_STATISTICS[name].centre)) for name in requested),
         notes=tuple(notes),
@@ -181,12 +183,12 @@ def _finding(cells: TableCells, quantity: str, statistic: StatisticName) -> str:
             return within
         worst = max(ratios, key=lambda place: abs(math.log(ratios[place])))
         times = f"where ours is {format_short(ratios[worst])} times the published"
-        return f"{within}; the furthest is {_place_text(cells, worst)}, {times}"
+        return f"{within}; the furthest is {_place_text(cells, worst, quantity)}, {times}"
     if not ours:
         return f"The {quantity_name(quantity)} has no {_STATISTICS[statistic].centre} in any cell"
     extremes = dict.fromkeys(pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max))
     numbers = dict(zip(extremes, format_apart([ours[place].estimate for place in extremes]), strict=True))
-    texts = [f"{number} ({_place_text(cells, place)})" for place, number in numbers.items()]
+    texts = [f"{number} ({_place_text(cells, place, quantity)})" for place, number in numbers.items()]
     if len(ours) == 1:
         return f"{quantity_name(quantity)}: {texts[0]}"
     if len({*numbers.values()}) == 1:
@@ -194,7 +196,9 @@ def _finding(cells: TableCells, quantity: str, statistic: StatisticName) -> str:
     return f"The {quantity_name(quantity)} is between {' and '.join(texts)}"
 
 
-def _place_text(cells: TableCells, place: TablePlace) -> str:
-    """``Pre-LN at 128 layers``: of a name and a number, the name first."""
+def _place_text(cells: TableCells, place: TablePlace, quantity: str) -> str:
+    """``Pre-LN at 128 layers``: of a name and a number, the name first. A row of the quantity itself says nothing."""
+    if place[0] == quantity:
+        return cells.columns[place[1]]
     row, column = cells.rows[place[0]], cells.columns[place[1]]
     return f"{row} at {column}" if isinstance(place[0], str) and not isinstance(place[1], str) else f"{column} at {row}"

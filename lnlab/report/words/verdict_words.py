@@ -57,12 +57,17 @@ def criterion_text(verdict: Verdict) -> str:
     """``Last/first over layer: at least 2.5 is accepted; 10 of 10 seeds within.``, or nothing without a region."""
     if verdict.region_low is None and verdict.region_high is None:
         return ""
-    inside = f"; {verdict.inside} of {count_noun(verdict.n, 'seed')} within" if verdict.n else ""
+    inside = f"; {verdict.inside} of {count_noun(verdict.n, 'seed')} within" if _has_number(verdict) else ""
     words = statistic_words(verdict)
     statistic = f"{words[0].upper()}{words[1:]}; a" if words else "A"
     owner = " (margin: ours)" if verdict.margin == "ours" else ""
     law = f"; {text}" if (text := law_text(verdict)) else ""
     return f"{statistic}ccepted: {_accepted_range(verdict)}{owner}{inside}{law}."
+
+
+def _has_number(verdict: Verdict) -> bool:
+    """Whether its seeds have numbers, of which some are within. Too few levels give none."""
+    return verdict.n > 0 and verdict.estimate is not None
 
 
 def _accepted_range(verdict: Verdict) -> str:
@@ -112,7 +117,7 @@ def statistic_text(verdict: Verdict) -> str:
     if verdict.region_low is not None or verdict.region_high is not None:
         parts.append(f"accepted: {_accepted_range(verdict)}")
     parts += filter(None, (law_text(verdict), level_text(verdict)))
-    if verdict.n:
+    if _has_number(verdict):
         parts.append(f"{verdict.inside} of {count_noun(verdict.n, 'seed')} within")
     return "; ".join(parts)
 
