@@ -7,6 +7,7 @@ from lnlab.compile.checked import Checked
 from lnlab.compile.selection.measured_quantities import (
     measured_steps,
     quantities_of,
+    sources_of_quantities,
     splits_of,
     stated_facts,
 )
@@ -63,6 +64,7 @@ def planned_runs(
         counted_at=stated_facts(registries, "x"),
         steps=measured_steps(checked.requests, registries, checked.sweep),
         rules=list(registries["convergence"].entries) if "convergence" in registries else None,
+        sources=sources_of_quantities(registries),
         derived=list(registries["quantity"].entries) if "quantity" in registries else (),
         chosen=chosen,
         spec=checked.document.data,

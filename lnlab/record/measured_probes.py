@@ -55,22 +55,22 @@ def refuse_changed_probes(
     kinds = {probe["kind"] for probe in probes} & {probe["kind"] for probe in earlier}
     issues = []
     for kind in sorted(kinds):
-        asked, had = ([probe for probe in side if probe["kind"] == kind] for side in (probes, earlier))
-        new = [probe for probe in asked if not any(_measures(probe, other) for other in had)]
-        gone = [other for other in had if not any(_measures(probe, other) for probe in asked)]
+        of_spec, of_report = ([probe for probe in side if probe["kind"] == kind] for side in (probes, earlier))
+        lacking = [probe for probe in of_spec if not any(_measures(probe, other) for other in of_report)]
+        surplus = [other for other in of_report if not any(_measures(probe, other) for probe in of_spec)]
         remedy = "run the spec without this report, or measure as it did"
-        if new and gone:
-            probe, other = min(product(new, gone), key=lambda pair: len(_differences(*pair)))
+        if lacking and surplus:
+            probe, other = min(product(lacking, surplus), key=lambda pair: len(_differences(*pair)))
             names = _differences(probe, other)
             texts = [f"{name} = {_text(other, name)} (in the spec {_text(probe, name)})" for name in names[:_SHOWN]]
             issues.append(Issue("differs", str(folder), f"its probe {kind} had {join_words(texts)}", remedy))
-        elif new or gone:
-            what = "lacks a probe of the spec" if new else "has a probe that the spec lacks"
-            (probe, *_), others = (new, asked) if new else (gone, had)
-            told_apart = [name for name in sorted(probe) if any(_text(probe, name) != _text(o, name) for o in others)]
-            texts = [f"{name} = {_text(probe, name)}" for name in told_apart[:_SHOWN]]
-            of = f" with {join_words(texts)}" if texts else ""
-            issues.append(Issue("differs", str(folder), f"{what}: {kind}{of}", remedy))
+        elif lacking or surplus:
+            what = "lacks a probe of the spec" if lacking else "has a probe that the spec lacks"
+            (probe, *_), others = (lacking, of_spec) if lacking else (surplus, of_report)
+            names = [name for name in sorted(probe) if any(_text(probe, name) != _text(o, name) for o in others)]
+            texts = [f"{name} = {_text(probe, name)}" for name in names[:_SHOWN]]
+            detail = f" with {join_words(texts)}" if texts else ""
+            issues.append(Issue("differs", str(folder), f"{what}: {kind}{detail}", remedy))
     if issues:
         raise ReportError(*issues)
 

@@ -45,15 +45,15 @@ class ReportOfRuns(NamedTuple):
         name = setting_namer(known)
         names = {variant: name(setting) for variant, setting in plan.settings.items()}
         planned = {(names[run.variant], run.seed): run.trajectory for run in plan.runs}
-        found = planned.keys() & self.runs.keys()
-        if not found:
+        runs = planned.keys() & self.runs.keys()
+        if not runs:
             return set()
         refuse_changed_probes(resolved_probes(plan.experiment, known), self.folder, self.probes, known)
-        if other := [run for run in found if not planned[run].startswith(self.runs[run])]:
-            what = f"{count_noun(len(other), 'run')} of it would not be the same today"
+        if changed := [run for run in runs if not planned[run].startswith(self.runs[run])]:
+            what = f"{count_noun(len(changed), 'run')} of it would not be the same today"
             remedy = "a corpus, a plugin or a piece has changed since; run the spec without this report"
             raise ReportError(Issue("differs", str(self.folder), what, remedy))
-        return found
+        return runs
 
 
 def reports_of_runs(joined: JoinedReports, known: "Registries") -> tuple[ReportOfRuns, ...]:

@@ -15,7 +15,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.selection import Conditions, parse_selection, value_list
 from lnlab.select.variants import Members, Variants
-from lnlab.specfile.columns import COLUMNS, GRID, LAST, LAYER_ENDS, METHOD, TIMES, VOCABULARY
+from lnlab.specfile.columns import COLUMNS, EVALUATION, GRID, LAST, LAYER_ENDS, METHOD, TIMES, VOCABULARY
 from lnlab.specfile.expressions import UNREADABLE, Expression, expression_of
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.step_levels import step_level
@@ -44,6 +44,7 @@ class PlannedRuns:
         told_by: derived quantity -> the columns that distinguish its several numbers of a run, of those that have some.
         counted_at: derived quantity -> the values of its column x, of those that state them.
         steps: quantity -> the steps at which every run has it, as far as they are known.
+        sources: quantity -> the kinds of probes that measure it, or what it is made of, those that the spec lacks too.
         rules: every rule of convergence, or None where the registry is absent.
         derived: every derived quantity. Only those with ``split`` in ``told_by`` have a split.
         chosen: paths whose value is chosen on tuning seeds, so that no selection can know it.
@@ -61,6 +62,7 @@ class PlannedRuns:
     told_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     counted_at: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rules: Collection[str] | None = None
     derived: Collection[str] = ()
     chosen: Collection[str] = ()
@@ -135,6 +137,10 @@ class PlannedRuns:
             return None
         if key == "quantity" and isinstance(value, str) and (expression := expression_of(value)):
             return self._issue_of_expression(expression)
+        if key == "quantity" and (kinds := self.sources.get(str(value))):
+            training = "give the runs updates (train.steps), in which they are evaluated"
+            remedy = training if kinds == (EVALUATION,) else f"add the probe {' or '.join(kinds)}"
+            return _no_such_row(key, value, remedy)
         return _no_such_row(key, value, _nearest(value, known))
 
     def _issue_of_level(self, written: str) -> Issue | None:

@@ -69,6 +69,17 @@ def measured_steps(
     return {name: tuple(sorted(found)) for name, found in steps.items()}
 
 
+def sources_of_quantities(registries: Registries) -> dict[str, tuple[str, ...]]:
+    """What measures each quantity: kinds of probes, of a derived one those of what it is made of."""
+    sources: dict[str, tuple[str, ...]] = {}
+    for probe in registries["probe"]:
+        sources |= dict.fromkeys(probe.facts.quantities or (), (probe.name,))
+    for entry in _derived(registries):
+        kinds = [kind for name in entry.facts.of or () for kind in sources.get(name, ())]
+        sources.setdefault(entry.name, tuple(dict.fromkeys(kinds)))
+    return sources
+
+
 def stated_facts(registries: Registries, fact: str, expressions: Collection[str] = ()) -> dict[str, Any]:
     """Derived quantity or expression -> a fact of it, of those that state it."""
     known = registries["quantity"].entries if "quantity" in registries else {}
