@@ -12,9 +12,11 @@ from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, StoreFolder
 from lnlab.cli.table_specs import report_table_spec
-from lnlab.cli.terminal import print_json
+from lnlab.cli.terminal import err, one_line, print_json
+from lnlab.compile.digests import unchanged
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
+from lnlab.printable import shown_path
 from lnlab.userfiles import user_path
 
 REPORT_EXAMPLE = (
@@ -127,6 +129,11 @@ def report_run(
     into = target or plan_report_folder(stored)
     written_report = write_plan_report(store, stored, into, plugins, spec, replace=replace, drawing=drawing)
     print_report(written_report, into, str(spec or stored.spec), drawing)
+    changed = [file.path for file in stored.inputs if Path(file.path).is_file() and not unchanged([file])]
+    if changed and not (drawing.quiet or as_json):
+        command = request_for(spec or user_path(stored.spec), stored.profile, stored.overrides, plugins).command("run")
+        what = f"{shown_path(changed[0])} has changed since this was run"
+        err().print(one_line(f"note: {what}; {command} computes it again"))
     if as_json:
         print_json([file.as_posix() for file in written_report.files])
     raise typer.Exit(FAILED if written_report.failed else 0)

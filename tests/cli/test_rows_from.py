@@ -253,11 +253,14 @@ def test_runs_on_a_corpus_that_has_changed_are_no_seeds_of_the_same_sample(lnlab
     def report_of(seeds: str, folder: str) -> None:
         Path("q.yaml").write_text(NOTES.replace("seeds: 1-2", f"seeds: {seeds}"))
         assert lnlab("run", "q.yaml", "-q", "--workers", "1").code == 0
-        assert lnlab("report", "q.yaml", "--lean", "--out", folder).code == 0
+        said = lnlab("report", "q.yaml", "--lean", "--out", folder)
+        assert (said.code, "note:" in said.err) == (0, False)
 
     Path("notes.txt").write_text(text)
     report_of("1-2", "first")
     Path("notes.txt").write_text(text.replace("word1", "another"))
+    stale = lnlab("report", "q.yaml", "--lean", "--out", "first")
+    assert "notes.txt has changed since this was run; lnlab run q.yaml computes it again" in stale.err
     report_of("3-4", "second")
     shutil.rmtree(".lnlab")
     Path("q.yaml").write_text(NOTES.replace("seeds: 1-2", "seeds: 1-4"))
