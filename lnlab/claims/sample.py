@@ -204,12 +204,12 @@ def reason_pending(pending: Sequence[int], total: int) -> str:
     return f"{len(pending)} of {total} seeds have not run to their end ({examples}); a verdict waits for all"
 
 
-def exclusion_notes(sample: Sample) -> str:
-    """What a reader must know of the seeds left out, to be appended to a reason. Empty if there is none."""
+def exclusion_notes(sample: Sample, reason: str = "") -> str:
+    """What a reader must know of the seeds left out, beyond what the reason says. Empty if there is nothing."""
     parts = []
     if sample.failed:
         parts.append(f"{len(sample.failed)} of {sample.total} seeds failed ({_distinct_reasons(sample.failed)})")
-    if sample.excluded:
+    if sample.excluded and _distinct_reasons(sample.excluded) not in reason:
         parts.append(f"{len(sample.excluded)} of {sample.total} seeds left out ({_distinct_reasons(sample.excluded)})")
     return "".join(f"; {part}" for part in parts)
 

@@ -90,7 +90,7 @@ def unjudged_finding(
     if undecided:
         if BY_RULE in undecided:
             undecided += _beyond_the_rule(sample, allowed, n_min, least, criterion)
-        return replace(finding, reason=undecided + notes)
+        return replace(finding, reason=undecided + exclusion_notes(sample, undecided))
     return replace(_without_mean(finding), reason=without_mean + notes)
 
 

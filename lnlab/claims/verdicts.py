@@ -14,6 +14,18 @@ class Verdicts(tuple["Verdict", ...]):
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        """A line for each claim: its verdict, its name, its estimate, the accepted range and the number of seeds."""
+        lines = []
+        for verdict in self:
+            accepted = f"; accepted: {text}" if (text := region_text(verdict)) else ""
+            of = f"; n = {verdict.n}"
+            lines.append(
+                f"{VERDICT_SYMBOLS[verdict.verdict]} {verdict_label(verdict)}  {verdict.claim}: "
+                f"{estimate_text(verdict)}{accepted}{of}"
+            )
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
         words = [verdict.verdict for verdict in self]
         counts = ", ".join(f"{words.count(word)} {counted_word(word)}" for word in VERDICT_SYMBOLS if word in words)

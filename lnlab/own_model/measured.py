@@ -27,14 +27,14 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.paper.write import PaperStyle, write_paper
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.tidy import name_of_expression
-from lnlab.report.words.wording import join_words
+from lnlab.report.words.wording import count_noun, join_words
 from lnlab.report.write import Report, write_report
-from lnlab.select.select import select_measured_rows
+from lnlab.select.select import Selected
 from lnlab.specfile.expressions import EXPRESSION
 from lnlab.tables import Results, table_schema, wide_axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measurements:
     """The measurements of models, as ``lnlab.tables.Results`` has them.
 
@@ -92,6 +92,12 @@ class Measurements:
             kinds[choice["kind"]] = table, frozenset(measured & quantities if quantities else measured - others)
         return cls(results=results, paths=paths, kinds=kinds, probes=choices, runs=tuple(single))
 
+    def __repr__(self) -> str:
+        runs = self.results.runs
+        counts = f"{count_noun(runs['variant'].n_unique(), 'variant')}, {count_noun(runs.height, 'run')}"
+        kinds = ", ".join(dict.fromkeys(str(choice["kind"]) for choice in self.probes))
+        return f"Measurements({counts}: {kinds})"
+
     @property
     def axes(self) -> list[str]:
         """The settings that tell runs apart, by dotted path."""
@@ -115,7 +121,12 @@ class Measurements:
         name = self._named(name)
         table, quantities = self._source(name)
         stored = self.results.tables.get(table or "")
-        rows = select_measured_rows(self.results, {"quantity": name}) if stored is None else stored
+        if stored is None:
+            derived = Selected(self.results, {"quantity": name})
+            if derived.rows.is_empty():
+                raise LabError(derived.why_empty)
+            stored = derived.rows
+        rows = stored
         if "quantity" in rows.columns:
             rows = rows.filter(pl.col("quantity").is_in(sorted(quantities)))
         settings = self.results.runs.select("run").join(wide_axes(self.results.axes), on="run", how="left")
@@ -331,7 +342,10 @@ class Measurements:
         if name in derived.entries:
             return None, frozenset({name})
         known = [*self.kinds, *(q for quantities in by_table.values() for q in quantities), *derived.entries]
-        raise LabError(Issue("unknown-name", "", f"nothing called '{name}' was measured", nearest(name, known)))
+        remedy = nearest(name, known)
+        if probe := next((entry for entry in REGISTRIES["probe"] if name in (entry.facts.quantities or ())), None):
+            remedy = f"measure it: probes=['{probe.name}']"
+        raise LabError(Issue("unknown-name", "", f"nothing called '{name}' was measured", remedy))
 
 
 def joined_runs(runs: Sequence[RecordedRun]) -> list[RecordedRun]:

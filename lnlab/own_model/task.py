@@ -120,6 +120,8 @@ def _sum_and_count(returned: Any) -> tuple[Tensor, float]:
     total, count = returned if pair else (returned, 1)
     if not isinstance(total, Tensor):
         remedy = "return the loss itself, without .item()" if isinstance(total, Number) else "return the loss itself"
+        if isinstance(total, Number) and isinstance(count, Tensor):
+            remedy = "write the sum first, then the count"
         refuse(f"the loss returned {type(total).__name__}, expected a tensor or (sum, count)", remedy)
     if total.numel() != 1:
         refuse(f"the loss has the shape {tuple(total.shape)}, expected one number", "return its sum or its mean")

@@ -166,6 +166,7 @@ class Selected:
             return Issue("not-measured", "quantity", what, remedy)
         conditions = [condition for condition in written.items() if condition[0] != REFERENCE]
         # In the order in which ``rows`` applies them, so that the one that leaves nothing is named.
+        at = ""
         for key, condition in sorted(conditions, key=lambda condition: condition[0] != "step"):
             before = rows
             rows = narrow_rows(self.results, rows, key, condition)
@@ -173,7 +174,9 @@ class Selected:
                 values = settings_of(self.results).with_columns(before, [key])[key].unique().to_list()
                 present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
                 there_is = f"there is {listed(present, str(condition)) or 'nothing but null'}"
-                return Issue("empty-selection", key, f"no row has {condition!r}", there_is)
+                return Issue("empty-selection", key, f"no row has {condition!r}{at}", there_is)
+            if key == "step":
+                at = f" at step {condition}"
         raise ValueError("found rows, expected an empty selection")
 
 

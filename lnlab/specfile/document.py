@@ -73,6 +73,8 @@ def compose(text: str) -> tuple[Node | None, list[Issue]]:
         remedy = "fix the YAML; nothing after it was read"
         if "'\\t'" in what:
             remedy = "indent with spaces; YAML allows no tabs there"
+        if "mapping values are not allowed" in what:
+            remedy = "put quotes around a text that contains ': '; nothing after it was read"
         raise UnreadableYaml(_mark(position) if position else Mark(1, 1), f"not YAML: {what}", remedy) from error
     except (YAMLError, ValueError, OverflowError, IndexError) as error:
         # the scanner's own errors for escapes and control characters, which name no place

@@ -63,6 +63,8 @@ def test_why_empty_names_the_condition_and_what_there_is(profiles):
     assert str(told) == "tensor: no row has 'w9'; there is w1, w2"
     told = Selected(profiles, {"quantity": "gradient_norm", "placement": "rezero"}).why_empty
     assert str(told) == "placement: no row has 'rezero'; there is post, pre"
+    told = Selected(profiles, {"quantity": "gradient_norm", "step": "last", "tensor": "w9"}).why_empty
+    assert str(told).startswith("tensor: no row has 'w9' at step last; there is ")
     assert "gradient_norm" in str(Selected(profiles, {"quantity": "gradient_nrom"}).why_empty)
     told = Selected(profiles, {"quantity": "scaled_gradient_norm"}).why_empty
     assert str(told).startswith(

@@ -119,6 +119,12 @@ def test_ratios_at_other_places_than_the_other_s_are_refused(verdict):
         verdict({"a": np.ones((3, 2)), "b": np.ones((3, 3))}, **TO, over="layer", at_least=1)
 
 
+def test_a_reason_that_says_why_numbers_are_missing_says_it_once(verdict):
+    found = verdict({"a": [0.0] * 5, "b": [1.0] * 5}, **TO, at_least=1.5)
+    reason = "5 of 5 seeds have no number (a number that is not positive has no logarithm)"
+    assert (found.verdict, found.reason) == ("undecided", reason)
+
+
 def test_zeros_are_null_and_counted(verdict):
     found = verdict({"a": [2.0, 2.1, 0.0, 2.0, 1.9, 2.0], "b": [1.0] * 6}, **TO, at_least=1.5)
     assert (found.verdict, found.n) == ("supported", 5)

@@ -91,6 +91,7 @@ LOSSES = {
     "graph as count": (lambda m, x: (mean(m, x), mean(m, x)), "a tensor with a graph, expected a count"),
     "word as count": (lambda m, x: (mean(m, x), "6"), None),
     "words as count": (lambda m, x: (mean(m, x), "six"), "second of the pair is str, expected a count"),
+    "count first": (lambda m, x: (6, mean(m, x)), "write the sum first, then the count"),
     "three": (lambda m, x: (mean(m, x), 1, 2), "returned tuple of 3"),
     "list": (lambda m, x: [mean(m, x), 6], None),
     "dict": (lambda m, x: {"loss": mean(m, x)}, "returned dict, expected a tensor or (sum, count); return its loss"),

@@ -9,6 +9,7 @@ from torch import nn
 
 import lnlab
 from lnlab.cli import main
+from lnlab.errors import LabError
 
 CLAIMS = """
 - id: each
@@ -60,6 +61,11 @@ def test_claims_are_those_of_a_spec(measured):
     assert verdicts[2].low <= verdicts[2].estimate <= verdicts[2].high
     assert verdicts[3].role == "prediction"
     assert [v.n for v in verdicts] == [5] * 4
+    first, *_, last = str(verdicts).splitlines()
+    assert re.fullmatch(r"✓ supported  each\[plain\]: .* [0-9.e-]+ \[.*\]; accepted: at least 1e-09; n = 5", first), (
+        first
+    )
+    assert last.startswith("✗ contradicted  under: ")
 
 
 def test_a_claim_may_be_a_dict_a_list_or_text(measured):
@@ -94,6 +100,13 @@ def test_a_number_of_the_whole_model_has_a_table(tmp_path):
     found = lnlab.measure(
         builds, [batch], lambda m, x: m(x).square().mean(), probes=[{"kind": "sharpness", "steps": 2}], seeds=2
     )
+    assert repr(found) == "Measurements(2 variants, 4 runs: sharpness)"
+    with pytest.raises(
+        LabError, match=r"nothing called 'hidden_norm' was measured; measure it: probes=\['hidden_norm'\]"
+    ):
+        found.frame("hidden_norm")
+    with pytest.raises(LabError, match="'hidden_gain' is derived from 'hidden_norm', which was not measured"):
+        found.frame("hidden_gain")
     report = found.report(tmp_path / "whole")
     assert report.empty == []
     page = report.files[0].read_text()

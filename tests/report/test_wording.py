@@ -107,6 +107,8 @@ def test_axes_read_like_the_paper():
     assert axis_value_name("train.evaluate", "end", "end") == "evaluated at the end"
     assert axis_value_name("train.evaluate", [10, 20], "[10, 20]") == "evaluated at [10, 20]"
     assert axis_value_name("placement", "post", "post") == "Post-LN"
+    assert axis_value_name("warmup", 100, "100") == "warmup 100"  # of a table of one's own
+    assert axis_value_name("layers", 6, "6") == "6 layers"
     assert axis_value_name("decoder.placement", "pre", "pre") == "Pre-LN"
     assert axis_value_name("decoder.cross_attention", False, "false") == "without cross-attention"
     assert axis_value_name("model.layers", 6, "6") == "6 layers"

@@ -67,6 +67,7 @@ def test_a_mark_at_the_front_or_other_ends_of_lines_change_nothing(spec, content
         ("lnlab: 2".encode("utf-16"), "is not text"),
         (b"a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> x\n", "2:1: a merge conflict marker"),
         (b"a:\n\tb: 1\n", "2:1: not YAML"),
+        (b"says: DyT: it ends higher\n", "put quotes around a text that contains ': '"),
     ],
 )
 def test_a_file_that_is_no_spec_gets_one_message_with_its_place(spec, content, message):

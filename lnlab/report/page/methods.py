@@ -133,7 +133,9 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
     counts = results.runs["parameters"].drop_nulls().unique(maintain_order=True).to_list()
     axes = results.axes["axis"].unique(maintain_order=True).to_list()
     if measured_elsewhere(results):
-        varied = [f"{path_name(axis)} {_values_in_words(by_path, axis)}" for axis in axes if axis in by_path]
+        values = {path_name(axis): _values_in_words(by_path, axis) for axis in axes if axis in by_path}
+        # The words of numbers name the axis: warmup 0 or warmup 100.
+        varied = [text if name in text else f"{name} {text}" for name, text in values.items()]
         size = f" of {join_words([f'{count:,}' for count in counts], 'or')} parameters" if counts else ""
         longest = int(results.runs["steps"].max() or 0)  # type: ignore[arg-type]
         updates = f", up to {count_noun(longest, 'update')}" if longest else ""

@@ -330,6 +330,8 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
     if name in _PREFIXES and isinstance(value, int | float):
         return f"{_PREFIXES[name]} {format_value(value)}"
     if isinstance(value, int | float):
+        if not owner and not words.endswith("s"):  # of a table of one's own: warmup 100, and still 6 layers
+            return f"{words} {format_value(value)}"
         noun = f"{owner} {words}" if owner in STACKS else words
         return f"{format_value(value)} {noun.removesuffix('s') if value == 1 else noun}"
     return label
