@@ -168,7 +168,7 @@ def empty_section(data: FigureData, finding: str) -> Section:
 
 def unmeasured(data: FigureData, quantity: str) -> Section:
     """The section of a quantity that has no number yet."""
-    return empty_section(data, f"Nothing of the {quantity_name(quantity)} has been measured yet")
+    return empty_section(data, f"There is no number of the {quantity_name(quantity)}")
 
 
 sections: Registry[Callable[..., Section]] = Registry("section", SectionFacts)

@@ -31,7 +31,7 @@ def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[in
     ]
     match sorted(set(steps)):
         case []:
-            trained = "not measured yet"
+            trained = "without a number"
         case [0]:
             # Rows without a step of runs that something else trained are numbers of training: lnlab keeps them at 0.
             elsewhere = any(setting.get(TRAINED_ELSEWHERE) for setting in selected)

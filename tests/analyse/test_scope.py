@@ -15,7 +15,7 @@ def test_training_and_nothing_measured(setting, experiment):
     assert "after 0 to 100 updates" in scope_sentence(told, ["a"], [100, 0, 50], 3)
     assert "after 100 updates" in scope_sentence(told, ["a"], [100], 3)
     assert scope_sentence(told, ["a"], [1], 3).endswith("after 1 update, 3 seeds")
-    assert "not measured yet" in scope_sentence(told, ["a"], [], 0)
+    assert "without a number" in scope_sentence(told, ["a"], [], 0)
 
 
 def test_a_lone_stack_and_a_bare_setting(experiment):

@@ -102,8 +102,8 @@ def test_the_page_says_how_many_rows_are_used_and_the_terminal_which_sections_ha
     capsys.readouterr()
     assert main(["report", "s.yaml"]) == 0
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "s.yaml: left out of the page, with nothing to show: section 2 “The spectrum” (No spectrum of the Hessian of "
-        "all parameters has been measured yet), section 3 (No spectrum has been measured yet)"
+        "s.yaml: left out of the page, with nothing to show: section 2 “The spectrum” (There is no spectrum of the "
+        "Hessian of all parameters), section 3 (There is no spectrum)"
     )
     page = (tmp_path / "reports" / "s" / "index.html").read_text()
     assert "200 of 202 sentences are used; 2 repeat an earlier one (the first: row 201)." in page

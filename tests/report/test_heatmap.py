@@ -143,7 +143,7 @@ def test_more_cells_than_a_page_can_draw_are_refused_not_thinned():
 def test_nothing_measured_is_said():
     empty = made()
     section = heatmap(Results(empty.runs, empty.axes, {"sites": empty.tables["sites"].clear()}), quantity=QUANTITY)
-    assert section.finding == "Nothing of the dependency has been measured yet"
+    assert section.finding == "There is no number of the dependency"
 
 
 @pytest.mark.parametrize(

@@ -114,4 +114,4 @@ def test_a_seed_without_all_sizes_has_no_error(measured):
 def test_nothing_measured_is_said():
     empty = made(("Post-LN",))
     section = law_plot(Results(empty.runs, empty.axes, {"sites": empty.tables["sites"].clear()}), **ASKED)
-    assert section.finding == "Nothing of the output change has been measured yet"
+    assert section.finding == "There is no number of the output change"

@@ -237,7 +237,7 @@ def test_nothing_measured_is_a_sentence_and_not_an_error(results):
     bare = Results(results.runs, results.axes, {n: t.clear() for n, t in results.tables.items()})
     for section in (depth_profile, size_plot):
         made = section(bare, quantity="gradient_norm", where={"tensor": "w2"})
-        assert made.finding == "Nothing of the gradient norm has been measured yet"
+        assert made.finding == "There is no number of the gradient norm"
         assert made.charts == ()
 
 

@@ -148,7 +148,7 @@ def test_one_seed_has_no_interval_and_nothing_measured_is_a_sentence(results):
     one = Results(results.runs, results.axes, {**results.tables, "sites": results.tables["sites"].filter(seed=1)})
     assert all("[" not in text for line in texts(table(one, **SIZES)) for text in line)
     bare = Results(results.runs, results.axes, {n: t.clear() for n, t in results.tables.items()})
-    assert table(bare, **SIZES).finding == "Nothing of the gradient norm has been measured yet"
+    assert table(bare, **SIZES).finding == "There is no number of the gradient norm"
 
 
 def test_page_latex_csv_and_notebook_hold_it(facts, results, tmp_path):

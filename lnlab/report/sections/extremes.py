@@ -92,7 +92,7 @@ def extremes(
         rows = rows if chosen is None else rows.filter(pl.col(column).is_in(chosen))
     stored_rows = {"spectra": rows.select(spectra_table(results).columns)}
     if rows.is_empty():
-        return Section("No spectrum has been measured yet", missing=missing_runs_sentence(runs), rows=stored_rows)
+        return Section("There is no spectrum", missing=missing_runs_sentence(runs), rows=stored_rows)
     selected = Results(results.runs, results.axes, {**results.tables, "spectra": rows.drop("series", "line")})
     entries = [entry for name in names for entry in _variant_entries(name, selected, labels)]
     tables: list[Table] = []

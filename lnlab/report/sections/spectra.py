@@ -282,7 +282,7 @@ def _reach_sentence(spectra: Spectra, name: str) -> str:
 
 
 def _unmeasured(spectra: Spectra, name: str) -> Section:
-    finding = f"No spectrum of the {name} has been measured yet"
+    finding = f"There is no spectrum of the {name}"
     return Section(finding, missing=spectra.missing, rows=spectra.source_rows)
 
 

@@ -70,7 +70,7 @@ def table(
     selected = taken.rows.drop_nulls([rows, columns])
     missing_note = missing_runs_sentence(taken.runs)
     if selected.is_empty():
-        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
+        finding = f"There is no number of the {quantity_name(quantity)}"
         return Section(finding, missing=missing_note)
     cells = collect_table_cells(results, selected, (rows, columns), requested, published or {}, selection)
     finding = _finding(cells, quantity, requested[0])

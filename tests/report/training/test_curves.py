@@ -269,7 +269,7 @@ def test_one_seed_missing_runs_and_nothing_measured_are_said(trained):
     assert "one seed, no band" in section.charts[0].caption
     assert section.missing == "Missing: of 2 runs, 1 not run yet."
     gone = trained(seeds=(1,), missing=lambda *_: True)
-    assert curves(gone, **NLL).finding == "Nothing of the negative log likelihood has been measured yet"
+    assert curves(gone, **NLL).finding == "There is no number of the negative log likelihood"
     lost = trained(seeds=(1, 3), placements=("post",), rates=(3e-3,))
     section = curves(lost, quantity="loss", inset=True)
     assert (section.finding, section.missing) == ("2 of 2 runs diverged", "Of 2 runs, 2 diverged.")

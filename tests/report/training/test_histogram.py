@@ -97,7 +97,7 @@ def test_more_steps_than_a_panel_holds_are_left_out_evenly_and_said(trained):
 
 
 def test_nothing_measured_and_no_finite_element_are_said(whole, trained):
-    assert "has been measured yet" in histogram(trained(seeds=(1,)), quantity="gradient_size").finding
+    assert "There is no number of the " in histogram(trained(seeds=(1,)), quantity="gradient_size").finding
     rows = whole.tables["histograms"].filter(pl.col("left") == 0)
     zeros = Results(whole.runs, whole.axes, {**whole.tables, "histograms": rows})
     assert histogram(zeros, **POST).charts == ()
