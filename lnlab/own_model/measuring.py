@@ -162,6 +162,13 @@ def measure_model(
         remedy = "let build(seed) draw weights from torch's generator, or load another checkpoint for each seed"
         what = f"measure: of '{name}', {which} the parameters of an earlier one, counted once; {remedy}"
         warnings.warn(what, stacklevel=2)
+    for name in builds:
+        first, *others = [run for (of, _), run in runs.items() if of == name]
+        if other := next((run for run in others if run.parameters != first.parameters), None):
+            counts = [f"{run.parameters:,} parameters with seed {run.seed}" for run in (first, other)]
+            what = f"measure: '{name}' has {' and '.join(counts)}"
+            remedy = "let build(seed) make models of one size, or give those of several as a dict"
+            warnings.warn(f"{what}, which are no repetitions of one model; {remedy}", stacklevel=2)
     stated = {"statistics": statistics} if any("statistics" in run.settings for run in runs.values()) else {}
     stated_runs = [
         replace(run, settings={**run.settings, **stated}, copies=tuple(copies.get(name, ())))

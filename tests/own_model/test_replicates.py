@@ -41,6 +41,13 @@ def test_a_build_that_ignores_its_seed_is_one_replicate(tmp_path):
     assert "The seeds 2–5 of a have the parameters of an earlier seed." in text
 
 
+def test_models_of_several_sizes_are_no_seeds_of_one():
+    """As where a class stands for ``build`` whose first argument is its depth."""
+    said = "measure: 'model' has 6 parameters with seed 1 and 9 parameters with seed 2, which are no repetitions"
+    with pytest.warns(UserWarning, match=said):
+        lnlab.measure(lambda seed: nn.Linear(seed, 3), [torch.ones(2, 1)], lambda m, x: m.weight.sum(), seeds=2)
+
+
 def test_a_checkpoint_given_twice_is_one_replicate_and_others_stay():
     checkpoints = [linear(7), linear(7), linear(8), linear(8), linear(9)]
     with pytest.warns(UserWarning, match="the seeds 2 and 4 have"):
