@@ -13,7 +13,6 @@ from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, StoreFolder
 from lnlab.cli.table_specs import report_table_spec
 from lnlab.cli.terminal import err, one_line, print_json
-from lnlab.compile.digests import unchanged
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.printable import shown_path
@@ -129,6 +128,8 @@ def report_run(
     into = target or plan_report_folder(stored)
     written_report = write_plan_report(store, stored, into, plugins, spec, replace=replace, drawing=drawing)
     print_report(written_report, into, str(spec or stored.spec), drawing)
+    from lnlab.compile.digests import unchanged  # late, as is what it is made of
+
     changed = [file.path for file in stored.inputs if Path(file.path).is_file() and not unchanged([file])]
     if changed and not (drawing.quiet or as_json):
         command = request_for(spec or user_path(stored.spec), stored.profile, stored.overrides, plugins).command("run")
