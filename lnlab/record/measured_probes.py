@@ -1,9 +1,10 @@
 """Whether runs that exist were measured by the probes that a spec has today.
 
 The rows of a report say of which quantity they are, and not with which parameters, nor at which moments it was
-measured. The report's list of probes does. Of a kind that is in one of the lists alone there is nothing to mistake: no
-row is there, or none is asked for. Of a kind in both the probes have to be the same ones. Otherwise rows of another
-measurement would pass as those that the spec asks for, or surplus ones be read with them.
+measured. The report's list of probes does. A kind of probe in one of the two lists alone does no harm: no row is there,
+or none is asked for. A kind in both has to have the same probes in both. Otherwise rows of another measurement would
+pass as those that the spec asks for, or surplus rows would be read with them. Runs that train are evaluated on the
+validation split without a probe, so that such an evaluation is in both lists.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +18,12 @@ from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed, Registry
 from lnlab.report.words.wording import join_words
+from lnlab.specfile.columns import EVALUATION
 from lnlab.specfile.experiment import Experiment, kind_and_parameters
 
 _Probe = Mapping[str, Json]
 _COMMON_FIELDS = ("at", "grid")
+_TRAINING = f"{EVALUATION} on validation"
 _SHOWN = 3
 """At most so many parameters are named in a message."""
 
@@ -40,7 +43,7 @@ def resolved_probes(experiment: Experiment, known: Mapping[str, Registry[Any]]) 
 def refuse_changed_probes(
     probes: Sequence[_Probe], folder: Path, measured: Sequence[_Probe], known: Mapping[str, Registry[Any]]
 ) -> None:
-    """Refuse the runs of a report if a kind of probe that it has is another one, or more or fewer, in the spec.
+    """Refuse the runs of a report whose probes of some kind are not those of the spec.
 
     Args:
         probes: of the spec, resolved.
@@ -52,10 +55,10 @@ def refuse_changed_probes(
         ReportError: they differ.
     """
     earlier = [_with_later_defaults(probe, known) for probe in measured]
-    kinds = {probe["kind"] for probe in probes} & {probe["kind"] for probe in earlier}
+    in_spec, in_report = ({_kind(probe) for probe in side} for side in (probes, earlier))
     issues = []
-    for kind in sorted(kinds):
-        of_spec, of_report = ([probe for probe in side if probe["kind"] == kind] for side in (probes, earlier))
+    for kind in sorted((in_spec & in_report) | ({_TRAINING} & (in_spec | in_report))):
+        of_spec, of_report = ([probe for probe in side if _kind(probe) == kind] for side in (probes, earlier))
         lacking = [probe for probe in of_spec if not any(_measures(probe, other) for other in of_report)]
         surplus = [other for other in of_report if not any(_measures(probe, other) for probe in of_spec)]
         remedy = "run the spec without this report, or measure as it did"
@@ -81,6 +84,11 @@ def _with_later_defaults(probe: _Probe, known: Mapping[str, Registry[Any]]) -> _
         parameters = {name: value for name, value in probe.items() if name not in _COMMON_FIELDS}
         return {**known["probe"].resolve(parameters), **{name: probe[name] for name in _COMMON_FIELDS if name in probe}}
     return probe
+
+
+def _kind(probe: _Probe) -> str:
+    """The kind of a probe. Each split of evaluations is a kind of its own."""
+    return f"{EVALUATION} on {probe['split']}" if probe["kind"] == EVALUATION else str(probe["kind"])
 
 
 def _measures(probe: _Probe, other: _Probe) -> bool:

@@ -50,9 +50,9 @@ class ReportOfRuns(NamedTuple):
             return set()
         refuse_changed_probes(resolved_probes(plan.experiment, known), self.folder, self.probes, known)
         if changed := [run for run in runs if not planned[run].startswith(self.runs[run])]:
-            what = f"{count_noun(len(changed), 'run')} of it would not be the same today"
-            remedy = "a corpus, a plugin or a piece has changed since; run the spec without this report"
-            raise ReportError(Issue("differs", str(self.folder), what, remedy))
+            runs_of_before = count_noun(len(changed), "run")
+            what = f"computed {runs_of_before} with another corpus, another plugin or another version of a piece"
+            raise ReportError(Issue("differs", str(self.folder), what, "run the spec without this report"))
         return runs
 
 

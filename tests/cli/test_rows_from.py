@@ -173,6 +173,18 @@ def test_a_further_moment_of_a_quantity_and_one_less_are_refused(lnlab, few):
     assert said.err.startswith("few: has a probe that the spec lacks: gradient_norm with at = end; ")
 
 
+def test_an_evaluation_beside_those_of_training_is_refused_and_one_of_another_split_is_not(lnlab, few):
+    """Runs that train are evaluated on the validation split without a probe."""
+    Path("question.yaml").write_text(
+        MORE.replace(f"{{{ONE_BATCH}}}", f"{{{ONE_BATCH}}}, {{kind: evaluation, at: [1]}}")
+    )
+    said = lnlab("report", "--from", "few", "question.yaml")
+    assert said.err.startswith("few: lacks a probe of the spec: evaluation on validation; "), said.err
+    test = "{kind: evaluation, at: [1], split: test}"
+    Path("question.yaml").write_text(MORE.replace(f"{{{ONE_BATCH}}}", f"{{{ONE_BATCH}}}, {test}"))
+    assert lnlab("report", "--from", "few", "question.yaml", "--lean", "--out", "again").code == 0
+
+
 def test_runs_are_taken_where_a_kind_of_probe_is_added_or_left_out_and_where_a_default_is_written_out(lnlab, few):
     written = MORE.replace(ONE_BATCH, f"{ONE_BATCH}, biases: false, split: train")
     added = MORE.replace(f"{{{ONE_BATCH}}}", f"{{{ONE_BATCH}}}, {{kind: hidden_norm, batches: 2}}")
@@ -265,7 +277,7 @@ def test_runs_on_a_corpus_that_has_changed_are_no_seeds_of_the_same_sample(lnlab
     shutil.rmtree(".lnlab")
     Path("q.yaml").write_text(NOTES.replace("seeds: 1-2", "seeds: 1-4"))
     refusal = (
-        "2 runs of it would not be the same today; a corpus, a plugin or a piece has changed since; "
+        "computed 2 runs with another corpus, another plugin or another version of a piece; "
         "run the spec without this report\n"
     )
     said = lnlab("run", "q.yaml", "-q", "--rows-from", "first")

@@ -73,6 +73,7 @@ def problems(claim, looks=""):
         (f"{RATIO}, between: [2, 0.5]", "between", "2 is above 0.5; write the lower end first"),
         (f"kind: ratio, {ONE}, to: {{placement: post}}, at_least: 2", "to", "both sides are the same runs"),
         (f"kind: difference, {ONE}, to: {{model.layers: 2}}, at_least: 2", "to", "both sides are the same runs"),
+        (f"kind: ratio, {ONE}, to: {{placement: [post]}}, at_least: 2", "to", "both sides are the same runs"),
         (f"{LEAD}, no_effect: 0", "no_effect", "leave it out"),
         (f"{LEAD}, scale: linear, zone: 0.2", "zone", "reaches beyond the margin, to -0.2 for -0.1"),
         (f"{LEAD}, scale: log, zone: 0.9", "zone", "a factor above 1"),

@@ -17,12 +17,14 @@ def compute_at_once(root: str, processes: int) -> list[list[str]]:
     for _ in range(processes):
         reading, writing = os.pipe()
         if os.fork() == 0:
-            os.close(begin)
-            os.read(start, 1)  # until the last writer has closed it
-            keys = _compute(Path(root))
-            with os.fdopen(writing, "w") as pipe:
-                json.dump(keys, pipe)
-            os._exit(0)
+            try:
+                os.close(begin)
+                os.read(start, 1)  # until the last writer has closed it
+                keys = _compute(Path(root))
+                with os.fdopen(writing, "w") as pipe:
+                    json.dump(keys, pipe)
+            finally:  # it must not go on as its parent does
+                os._exit(0)
         os.close(writing)
         answers.append(reading)
     os.close(begin)
