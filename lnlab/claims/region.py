@@ -107,6 +107,24 @@ def declared_region(
     return allowed
 
 
+def ratio_region(
+    between: tuple[float, float] | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    equals: float | None = None,
+    factor: float = 1.25,
+) -> Region:
+    """The region of a claim about a ratio: declared edges, or ``equals/factor`` to ``equals * factor``.
+
+    Raises:
+        LabError: as ``declared_region``, or the factor accepts nothing.
+    """
+    if factor <= 1:
+        raise LabError(Issue("no-effect", "factor", f"{factor:g} accepts nothing", "give a factor above 1"))
+    near = None if equals is None else Region(equals / factor, equals * factor)
+    return declared_region(between, at_least, at_most, positive=True, equals=near)
+
+
 def edge_distance(estimate: float, allowed: Region, *, log: bool) -> float:
     """How far the estimate lies from the nearest edge of the region, on the scale of the test."""
     edges = [e for e in (allowed.low, allowed.high) if e is not None]

@@ -27,13 +27,13 @@ class Removal:
     Attributes:
         plans: digests.
         trajectories: keys.
-        held: trajectories that stay, as another process works on them.
+        leased: trajectories that stay, as another process works on them.
         damaged: packs that stay, as they cannot be read or written again, a sentence each.
     """
 
     plans: tuple[str, ...]
     trajectories: tuple[str, ...]
-    held: tuple[str, ...]
+    leased: tuple[str, ...]
     damaged: tuple[str, ...]
 
 
@@ -55,17 +55,15 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
                 hidden = root / PACKS_FOLDER / f"{HIDDEN_PREFIX}plan-{digest}"
                 files.rename(plan_folder(root, digest), hidden)
                 files.remove(hidden)
-        for copy in (root / "plans").glob("*/whole-*"):  # of the rows of a large plan, as earlier versions made them
-            files.remove(copy)
         unwanted = set(trajectories)
-        held = set[str]()
+        leased = set[str]()
         for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):
             if folder.name not in unwanted:
                 continue
             _refuse_new_plans(root, present)
             lease = acquire_lease(folder / LEASE_FILE, root / LOCK_FILE)
             if lease is None:  # another process works on it
-                held.add(folder.name)
+                leased.add(folder.name)
                 continue
             try:
                 for stretch in stretches(folder):
@@ -76,8 +74,8 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
                 lease.release()
             files.remove_empty(folder)
             files.remove_empty(folder.parent)
-        damaged = list(_remove_packed(root, unwanted - held, present))
-    return Removal(tuple(plans), tuple(sorted(unwanted - held)), tuple(sorted(held)), tuple(damaged))
+        damaged = list(_remove_packed(root, unwanted - leased, present))
+    return Removal(tuple(plans), tuple(sorted(unwanted - leased)), tuple(sorted(leased)), tuple(damaged))
 
 
 def _plans(root: Path) -> set[str]:

@@ -12,7 +12,7 @@ import polars as pl
 from lnlab.specfile.columns import EVALUATIONS, NEXT_UPDATE_CURVES, RECORDED
 from lnlab.store.files import as_store_error
 from lnlab.store.missing_work import OUTCOME_COLUMNS, TrajectoryRequest, outcome_of_run
-from lnlab.store.packs import TablePack
+from lnlab.store.packs import Pack
 from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.layout import in_stretch_order
 from lnlab.store.records.records import StoreReader, TrajectoryContents
@@ -170,7 +170,7 @@ class _StoredRows:
 def _scan(table: str, stretches: Iterable[Stretch], *, named: bool = True) -> pl.LazyFrame:
     """The rows of these stretches, with the column ``stretch`` if ``named``."""
     loose: dict[str, bytes] = {}
-    packs: dict[int, tuple[TablePack, list[int]]] = {}
+    packs: dict[int, tuple[Pack, list[int]]] = {}
     for stretch in stretches:
         if stretch.pack is not None:
             packs.setdefault(id(stretch.pack), (stretch.pack, []))[1].append(stretch.position)

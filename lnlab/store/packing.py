@@ -28,7 +28,6 @@ from lnlab.store.packs import (
     Pack,
     PackedTable,
     Packs,
-    TablePack,
     packed_schema,
 )
 from lnlab.store.parquet_sizes import row_groups
@@ -201,7 +200,7 @@ class PackWriter:
             tables = {RECORDS: self._write(hidden, RECORDS, records_frame)}
             for table, parts in self._tables.items():
                 tables[table] = self._write(hidden, table, self._packed_rows(table, parts))
-            index = to_checksummed_json(TablePack(hidden, list(self._stretches), tables).to_index())
+            index = to_checksummed_json(Pack(hidden, list(self._stretches), tables).to_index())
             for file in (INDEX_FILE, INDEX_COPY_FILE):
                 files.write(hidden / file, index)
             # Everything is on the disk before it gets its name, and has its name before what it replaces goes.

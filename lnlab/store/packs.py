@@ -25,7 +25,6 @@ from typing import Any
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.store.block_packs import BlockPack
 from lnlab.store.files import as_store_error
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, read_range, well_formed
 from lnlab.store.records.layout import trajectory_folder
@@ -156,7 +155,7 @@ class PackedTable:
 
 
 @dataclass
-class TablePack:
+class Pack:
     """A pack as its index describes it.
 
     Attributes:
@@ -173,7 +172,7 @@ class TablePack:
     _window: tuple[int, dict[int, dict[str, pl.DataFrame]]] | None = None
 
     @classmethod
-    def of_index(cls, folder: Path, index: Json) -> "TablePack":
+    def of_index(cls, folder: Path, index: Json) -> "Pack":
         """Return the pack that an index describes."""
         tables = {
             table: PackedTable(
@@ -307,9 +306,6 @@ class TablePack:
         return sizes
 
 
-Pack = TablePack | BlockPack
-
-
 @dataclass
 class Packs:
     """All packs of a store.
@@ -390,5 +386,4 @@ def read_index(folder: Path) -> Pack:
 def _pack_of(folder: Path, path: Path) -> Pack:
     index = from_checksummed_json(read_bytes(path), path)
     with well_formed(path):
-        kind = BlockPack if isinstance(index, list) else TablePack  # a list of blocks: written before 2026-11-26
-        return kind.of_index(folder, index)
+        return Pack.of_index(folder, index)

@@ -135,7 +135,6 @@ def load_plan(root: Path, digest: str) -> StoredPlan:
             raise CorruptFile(f"{path} belongs to another plan")
         stored["overrides"] = tuple(stored["overrides"])
         stored["inputs"] = tuple(Input(**entry) for entry in stored["inputs"])
-        stored.pop("decisions", None)  # earlier versions wrote what the facts say a second time
         return StoredPlan(**stored)
 
 

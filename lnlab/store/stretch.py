@@ -11,7 +11,7 @@ from lnlab.store.records.record import Record
 from lnlab.tables import WRITTEN_BY_WORKERS, table_schema
 
 if TYPE_CHECKING:
-    from lnlab.store.packs import TablePack
+    from lnlab.store.packs import Pack
 
 
 class PackReplaced(Exception):
@@ -33,7 +33,7 @@ class Stretch:
     record: Record
     files: Mapping[str, bytes] | None
     output: bytes = b""
-    pack: "TablePack | None" = None
+    pack: "Pack | None" = None
     position: int = 0
 
     @property

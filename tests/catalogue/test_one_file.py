@@ -136,7 +136,7 @@ TO_COPY = dict(re.findall(r"^\| (section|quantity|probe|claim) \| `([\w/]+\.py)`
 OF_COPIES = """\
 probes: [{kind: gradient_norm}, {kind: input_norm_of_mine, batches: 2}]
 report:
-  - {kind: depth_profile_of_mine, quantity: gradient_norm, where: {tensor: w2}}
+  - {kind: small_multiples_of_mine, quantity: gradient_norm, panels: placement, where: {tensor: w2}}
 claims:
   - {id: rises, says: It rises., role: prediction, kind: trend_of_mine, of: {quantity: gradient_norm, tensor: w2},
      over: layer, direction: up}
@@ -149,7 +149,7 @@ import sys
 from lnlab.cli import main
 if __name__ == "__main__":
     with_files = sys.argv[1:]
-    for words in (["list", "section", "depth_profile_of_mine"], ["list", "quantity", "total_gradient_norm_of_mine"],
+    for words in (["list", "section", "small_multiples_of_mine"], ["list", "quantity", "total_gradient_norm_of_mine"],
                   ["list", "probe", "input_norm_of_mine"], ["list", "claim", "trend_of_mine"], ["check", "spec.yaml"]):
         if code := main([*with_files, *words]):
             sys.exit(code)

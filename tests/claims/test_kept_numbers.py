@@ -34,6 +34,8 @@ FIELDS += ("look", "level", "bound", "margin", "about", "measure", "reason")
         RATIO,
         {**RATIO, "margin": "ours", "zone": 1.05, "law": 1.5},
         {**RATIO, "at_least": 9.0, "margin": "ours"},
+        {key: value for key, value in RATIO.items() if key != "at_least"} | {"equals": 1.9},
+        {key: value for key, value in RATIO.items() if key != "at_least"} | {"equals": 2.0, "factor": 1.05},
         BOUND,
         {**BOUND, "looks": "open", "law": 2.0},
         {**BOUND, "scale": "linear", "margin": "ours", "no_effect": 2.5},

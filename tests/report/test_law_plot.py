@@ -10,7 +10,7 @@ import pytest
 from lnlab.claims.kinds.fit import fit
 from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.sections.law_plot import law_plot
+from lnlab.report.sections.plots import law_plot
 from lnlab.tables import Results, frame, table_schema
 
 SIZES = (2, 4, 8, 16, 32, 64)

@@ -6,8 +6,7 @@ from lnlab.registry import Flawed
 from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.report.sections.depth_profile import depth_profile
-from lnlab.report.sections.size_plot import size_plot
+from lnlab.report.sections.plots import depth_profile, size_plot
 from tests.report.test_series_panels import lines, svg_of
 
 SIZES = {

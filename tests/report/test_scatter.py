@@ -10,7 +10,7 @@ from scipy import stats
 from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.sections.scatter import scatter
+from lnlab.report.sections.plots import scatter
 from lnlab.tables import Results
 
 PRE = {"stack": "decoder", "decoder.cross_attention": True, "model.tied": "target", "placement": "pre"}

@@ -13,8 +13,7 @@ from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import build_parts
 from lnlab.report.figures.findings import change_in_words, exponent_in_words, exponent_range, size_exponents
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.sections.depth_profile import depth_profile
-from lnlab.report.sections.size_plot import size_plot
+from lnlab.report.sections.plots import depth_profile, size_plot
 from lnlab.tables import Results
 
 FULL = {"decoder.cross_attention": True, "model.tied": "target"}

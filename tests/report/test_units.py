@@ -12,7 +12,7 @@ from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.compose import build_parts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page.methods import methods_paragraphs
-from lnlab.report.sections.depth_profile import depth_profile
+from lnlab.report.sections.plots import depth_profile
 from lnlab.report.sections.table import table
 from lnlab.report.words.quantity_words import quantity_definition, quantity_with_unit
 from lnlab.select.quantity import quantities

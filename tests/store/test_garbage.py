@@ -97,10 +97,10 @@ def test_what_another_process_works_on_stays(two, number):
     unit = trajectory_of(2, 1) if number == 0 else LARGE.trajectories[5]
     worker = store.open_unit(unit.key)
     removal = remove_garbage(store.root, [LARGE.digest], SURPLUS)
-    assert removal.held == (unit.key,)
+    assert removal.leased == (unit.key,)
     assert read_trajectory(store.root, unit.key).records
     worker.abandon()
-    assert remove_garbage(store.root, [], SURPLUS).held == ()
+    assert remove_garbage(store.root, [], SURPLUS).leased == ()
     assert keys_of(store).isdisjoint(SURPLUS)
 
 

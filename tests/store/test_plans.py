@@ -15,8 +15,7 @@ from lnlab.keys import canonical
 from lnlab.specfile.values import value_label
 from lnlab.store import plans
 from lnlab.store.plans import load_plan
-from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, to_checksummed_json
-from lnlab.store.records.layout import plan_folder
+from lnlab.store.records.checksummed import CorruptFile
 
 
 @pytest.fixture
@@ -147,18 +146,6 @@ def test_decisions_are_kept_with_their_evidence(store, plan, spec):
     assert not kept.undecided
     question = Undecided("k", "lr", {}, {"kind": "best"}, (7, 8), ((0.1, "variant"),))
     assert store.save_plan(replace(plan, undecided=(question,)), spec).undecided
-
-
-def test_plans_kept_by_earlier_versions_are_read(store, full, plan):
-    path = plan_folder(store.root, plan.digest) / "plan.json"
-    now = load_plan(store.root, plan.digest)
-    held = from_checksummed_json(path.read_bytes(), path)
-    path.write_bytes(to_checksummed_json({**held, "decisions": []}))
-    assert load_plan(store.root, plan.digest) == now
-    del held["undecided"]
-    path.write_bytes(to_checksummed_json(held))
-    assert load_plan(store.root, plan.digest) == now
-    assert not now.undecided
 
 
 def test_what_is_found_of_a_plan_need_not_be_kept(full, plan):

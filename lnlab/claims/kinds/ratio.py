@@ -12,7 +12,7 @@ import polars as pl
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member, intersection_union
-from lnlab.claims.region import Region, declared_region
+from lnlab.claims.region import Region, ratio_region
 from lnlab.claims.sample import arm_names, contrast_sample, min_seeds
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
 from lnlab.claims.student import judge_sample
@@ -50,10 +50,7 @@ def ratio(
     tell apart. Zeros are null and counted. Trained sides are compared where both finish; with
     ``about: median`` or ``share`` a failed seed ranks as the largest number.
     """
-    if factor <= 1:
-        raise LabError(Issue("no-effect", "factor", f"{factor:g} accepts nothing", "give a factor above 1"))
-    near = None if equals is None else Region(equals / factor, equals * factor)
-    allowed = declared_region(between, at_least, at_most, positive=True, equals=near)
+    allowed = ratio_region(between, at_least, at_most, equals, factor)
     names = arm_names(of, to)
     ranks_zeros = criterion.about != "mean"
     null = criterion.null(NO_RATIO, allowed, ratio=True)

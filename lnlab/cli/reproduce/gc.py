@@ -63,7 +63,7 @@ def gc(
                 "remaining": garbage.remaining,
                 "size": garbage.size,
                 "removed": removal is not None,
-                "held": list(removal.held) if removal else [],
+                "held": list(removal.leased) if removal else [],
                 "damaged": list(removal.damaged) if removal else [],
             }
         )
@@ -83,7 +83,7 @@ def gc(
     else:
         out().print(f"removed {what}; {format_count(garbage.remaining, 'experiment')} kept")
     if removal is not None:
-        if removal.held:
-            err().print(f"{format_count(len(removal.held), 'unit')} stay: another lnlab works on them")
+        if removal.leased:
+            err().print(f"{format_count(len(removal.leased), 'unit')} stay: another lnlab works on them")
         for sentence in removal.damaged:
             err().print(one_line(f"a pack was left as it is: {sentence}"))

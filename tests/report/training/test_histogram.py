@@ -11,7 +11,7 @@ from lnlab.report.data.histograms import MAX_HISTOGRAM_STEPS
 from lnlab.report.data.series import collect_series
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.histogram import histogram
-from lnlab.report.sections.scatter import scatter
+from lnlab.report.sections.plots import scatter
 from lnlab.tables import Results
 
 POST = {"quantity": "gradient_size", "where": {"placement": "post", "optimizer.lr": 1e-3}}

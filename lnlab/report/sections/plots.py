@@ -1,0 +1,366 @@
+"""A quantity over a number, one line or row of marks for each variant: depth, a size, or another quantity."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import geometric_mean
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from lnlab.analyse.statistics.intervals import t_interval
+from lnlab.claims.laws import GrowthLaw, predicted_log
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
+from lnlab.keys import Json
+from lnlab.report.charts.axes import Axis, axis_at_values, logarithmic_axis
+from lnlab.report.data.figure import FigureData, estimate_headings, merged_rows
+from lnlab.report.data.published_marks import PublishedPoints, published_marks
+from lnlab.report.data.series import collect_series, mean_points
+from lnlab.report.figures.findings import (
+    ComparedLaw,
+    change_finding,
+    laws_finding,
+    pairs_finding,
+    size_exponents,
+    size_finding,
+    sizes_by_seed,
+)
+from lnlab.report.figures.lines import Lines, value_axis
+from lnlab.report.section import Section, Table, empty_section, sections, unmeasured
+from lnlab.report.table import Grid
+from lnlab.report.words.path_names import SizeNames, path_name, place_name, size_names
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import MEAN, mean_statistic
+from lnlab.report.words.wording import (
+    format_interval,
+    format_line,
+    format_power,
+    join_words,
+    nonbreaking,
+    power_in_words,
+)
+from lnlab.select.settings import NothingSelected
+from lnlab.tables import Results
+
+_Rows = Iterable[Mapping[str, Any]]
+_Law = float | Literal["x_sqrt_ln_x"]
+"""An exponent, or x √(ln x), the form of a known bound in the width (Xiong et al., 2020, Theorem 1)."""
+_MOST_WITH_BARS = 2
+"""The most positions at which intervals are bars."""
+_CURVE_PIECES = 60
+_LEAST_PLACES = 3
+"""Places that a seed needs for an exponent."""
+_EXPONENTS = {"series": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
+
+
+def _plot(
+    data: FigureData,
+    quantity: str,
+    against: str,
+    heading: Mapping[str, str],
+    *,
+    x: Axis,
+    log: bool,
+    where: Mapping[str, Json] | None = None,
+    geometric: bool | None = None,
+    beside: Iterable[float] = (),
+    subject: str,
+    chart: str = "Scatter",
+    **more: Any,
+) -> Lines:
+    """What every such plot says of itself: its axes, its statistic, its alternative text and its headings."""
+    y = value_axis(
+        axis_title(quantity, where), data, log=log, beside=beside, seeds_drawn=more.get("seeds_drawn", False)
+    )
+    headings = {"series": "variant", **heading, **estimate_headings(quantity_name(quantity))}
+    return Lines(
+        data=data,
+        x=x,
+        y=y,
+        statistic=mean_statistic(log=log if geometric is None else geometric),
+        subject=f"{quantity_definition(quantity)} {subject}",
+        shows=f"{chart} chart of the {quantity_with_unit(quantity)}, against {against}",
+        headings={"panel": "panel", **headings} if data.panels else headings,
+        **more,
+    )
+
+
+def _law(points: Sequence[tuple[float, float]], label: str, law: str, **series: str) -> list[dict[str, Any]]:
+    """The corners of a reference line. Its name stands at the last."""
+    return [
+        {**series, "law": law, "label": label, "x": x, "y": y, "last": n == len(points)}
+        for n, (x, y) in enumerate(points, 1)
+    ]
+
+
+@sections.register("depth_profile")
+def depth_profile(
+    results: Results,
+    *,
+    quantity: str,
+    where: dict[str, Json] | None = None,
+    x: str = "layer",
+    scale: Literal["log", "linear"] = "log",
+    lines: list[tuple[float, float]] | None = None,
+    published: PublishedPoints | None = None,
+) -> Section:
+    """``mean over seeds of the quantity at x, one line per variant``: with the 95 % Student interval as a band.
+
+    ``lines`` are pairs [a, b]: straight lines a + b x, bounds for example, to compare with. ``published`` holds what a
+    source prints, ``{series: {x: number}}``, with ``last`` for the last x: rings, or words where they would flatten the
+    lines.
+    """
+    log = scale == "log"
+    data = collect_series(results, quantity, where or {}, x, log=log, panels=True)
+    if data.seeds.is_empty():
+        return unmeasured(data, quantity)
+    places = data.points["x"].unique().sort().to_list()
+    formulas = {format_line(*line, "l" if x == "layer" else "x"): line for line in lines or ()}
+    by_line = [_law([(at, a + b * at) for at in places], name, name) for name, (a, b) in formulas.items()]
+    laws = [row for rows in by_line for row in rows]
+    printed, notes = published_marks(published or {}, data, log=log)
+    dashed = "Thin dashed lines are" if len(formulas) > 1 else "The thin dashed line is"
+    title = "layer l (1 = next to the input)" if x == "layer" else path_name(x)
+    return _plot(
+        data,
+        quantity,
+        f"the {title}",
+        {"x": path_name(x)},
+        x=axis_at_values(title, places, right_margin=0.12 if laws else 0.02),  # a law has its name at its right end
+        log=log,
+        where=where,
+        beside=[row["y"] for row in (*laws, *printed)],
+        subject=f"by {path_name(x)}",
+        chart="Line",
+        spread="bars" if len(places) <= _MOST_WITH_BARS else "band",
+        laws=laws,
+        published=printed,
+        notes=(*([f"{dashed} {join_words(formulas)}."] if formulas else ()), *notes),
+        finding=change_finding(data, quantity, x, place_name(x, where), log=log),
+    ).section()
+
+
+@sections.register("size_plot")
+def size_plot(
+    results: Results,
+    *,
+    quantity: str,
+    where: dict[str, Json] | None = None,
+    x: str = "model.layers",
+    laws: list[_Law] | None = None,
+    theory: str | None = None,
+    exponents: bool = False,
+    published: PublishedPoints | None = None,
+) -> Section:
+    """``log(quantity) against log(size)``: seeds, geometric means, 95 % Student intervals and the laws ``size^b``.
+
+    A law is its exponent, or ``x_sqrt_ln_x`` for size √(ln size); each goes through the mean at the smallest size.
+    ``theory`` is a quantity in closed form, a thin line without any freedom. ``exponents`` adds a table with the
+    exponent of each line, by least squares on the logarithms of each seed. ``published`` holds what a source prints,
+    ``{series: {size: number}}``: rings, or words where they would flatten the lines.
+    """
+    data = collect_series(results, quantity, where or {}, x, log=True, panels=False)
+    if data.seeds.is_empty():
+        return unmeasured(data, quantity)
+    size = size_names(x, quantity)
+    rows: list[dict[str, Any]] = []
+    for name in data.names:
+        means = data.points.filter(pl.col("series") == name).sort("x").select("x", "estimate").rows()
+        for law in laws or ():
+            start, mean = means[0] if means else (1.0, 1.0)
+            if isinstance(law, str):
+                label = f"{size.letter}√ln {size.letter}"
+                growth = [at / start * math.sqrt(math.log(at) / math.log(start)) for at, _ in means]
+            else:
+                label, growth = format_power(size.letter, law), [(at / start) ** law for at, _ in means]
+            points = [(at, mean * factor) for (at, _), factor in zip(means, growth, strict=True)]
+            rows += _law(points, label, f"{name} {law}", series=name)
+    texts = join_words(
+        f"proportional to {size.phrase} times the root of its logarithm"
+        if isinstance(law, str)
+        else power_in_words(size.phrase, law)
+        for law in laws or ()
+    )
+    notes = [f"Thin dashed lines are {texts}, through the mean at the smallest size."] if laws else []
+    stored = [data.rows]
+    if theory is not None:
+        drawn = "is not drawn, as its rows are not in this report's data"
+        try:
+            closed_form = collect_series(results, theory, where or {}, x, log=True, panels=False)
+        except NothingSelected:  # a report from before it was drawn does not hold its rows
+            closed_form = None
+        if closed_form is not None and not closed_form.seeds.is_empty():
+            drawn = "is the thin line"
+            stored.append(closed_form.rows)
+            for line in closed_form.points.sort("line", "x").partition_by("series", maintain_order=True):
+                name = line["series"][0]
+                rows += _law(line.select("x", "estimate").rows(), "closed form", f"theory {name}", series=name)
+        notes.append(f"The {quantity_name(theory)} {drawn}.")
+    printed, printed_notes = published_marks(published or {}, data, log=True)
+    if len(stored) > 1:
+        data = FigureData(**{**vars(data), "rows": merged_rows(*stored)})
+    figure = _plot(
+        data,
+        quantity,
+        size.phrase,
+        {"x": size.axis},
+        # the names of the laws stand at their right ends
+        x=axis_at_values(f"{size.axis} (log scale)", data.points["x"], log=True, right_margin=0.16),
+        log=True,
+        where=where,
+        beside=[row["y"] for row in (*rows, *printed)],
+        subject=f"against {size.phrase}. Dots: single seeds",
+        spread="bars",
+        seeds_drawn=True,
+        laws=rows,
+        published=printed,
+        notes=(*notes, *printed_notes),
+        finding=size_finding(data, quantity, size.phrase),
+    )
+    return figure.section(*([_exponent_table(data, quantity, size)] if exponents else []))
+
+
+def _exponent_table(data: FigureData, quantity: str, size: SizeNames) -> Table:
+    entries = []
+    for name in data.names:
+        if slopes := size_exponents(data.seeds.filter(series=name)):  # else no seed has two sizes
+            ci = t_interval(slopes)
+            entries.append((name, ci.estimate, *((ci.low, ci.high) if ci.n > 1 else (None, None)), ci.n))
+    rows = pl.DataFrame(entries, schema=_EXPONENTS, orient="row")
+    body = tuple(((name, False), (nonbreaking(format_interval(*numbers)), True)) for name, *numbers, _ in entries)
+    return Table(
+        rows,
+        {"series": "variant", **estimate_headings("exponent")},
+        f"Exponent b of the {quantity_name(quantity)} in proportion to {size.letter}^b, where {size.letter} is "
+        f"{size.phrase}, by least squares on the logarithms of each seed",
+        Grid("", ("variant", "exponent"), body),
+        statistics=((MEAN, rows),),
+    )
+
+
+@sections.register("law_plot")
+def law_plot(
+    results: Results,
+    *,
+    quantity: str,
+    where: dict[str, Json] | None = None,
+    x: str = "model.sublayers",
+    laws: list[ComparedLaw] | None = None,
+    scale: Literal["linear", "log"] = "linear",
+) -> Section:
+    """``a + b x and a + b log x`` beside the quantity at x: and by how much each misses what it has not seen.
+
+    Marks are geometric means over seeds with 95 % Student intervals on a linear axis; ``scale`` is that of x. ``laws``
+    are linear and logarithmic by default, fitted in log y: drawn through the means, and judged as by the claim
+    ``fit``, by levels left out within each seed.
+    """
+    data = collect_series(results, quantity, where or {}, x, log=True, panels=False)
+    if data.seeds.is_empty():
+        return unmeasured(data, quantity)
+    names = laws or ["linear", "logarithmic"]
+    size, log = size_names(x), scale == "log"
+    fits = []
+    for name in data.names:
+        if (complete := sizes_by_seed(data, name)) is None:
+            continue
+        sizes, numbers = complete
+        at = (np.geomspace if log else np.linspace)(sizes[0], sizes[-1], _CURVE_PIECES + 1)
+        for law in names:  # fitted to the geometric means over seeds
+            values = np.exp(predicted_log(GrowthLaw(law), sizes, np.log(numbers).mean(0), at))
+            curve = zip(at, values, strict=True)
+            fits += [{"series": name, "law": law, "x": float(a), "y": float(v)} for a, v in curve]
+    return _plot(
+        data,
+        quantity,
+        size.phrase,
+        {"x": size.axis},
+        x=axis_at_values(f"{size.axis}{' (log scale)' if log else ''}", data.points["x"], log=log),
+        log=False,
+        geometric=True,
+        beside=[0.0],
+        subject=f"against {size.phrase}, on a linear axis",
+        spread="bars",
+        fits=fits,
+        fitted=names,
+        notes=(
+            f"Thin lines: the {join_words(names)} law fitted to the means, in the colour of their series.",
+            "The error of a law is the median over seeds, at a size that it was not fitted to.",
+        ),
+        finding=laws_finding(data, quantity, size.phrase, names),
+    ).section()
+
+
+@sections.register("scatter")
+def scatter(
+    results: Results,
+    *,
+    of: dict[str, Json],
+    to: dict[str, Json],
+    over: str = "layer",
+    laws: list[float] | None = None,
+) -> Section:
+    """``log(y) against log(x)``: two quantities at the same places, seeds, geometric means and the laws ``x^b``.
+
+    ``of`` selects y, its quantity included; ``to`` says what is different for x, its quantity at least. They are paired
+    by run and by ``over``, a column or a path of the setting.
+    """
+    of_x = {**of, **to}
+    y, x = of.get("quantity"), of_x.get("quantity")
+    if not (isinstance(y, str) and isinstance(x, str)):
+        remedy = "write of: {quantity: ...} and to: {quantity: ...}"
+        raise ReportError(Issue("missing", "of", "names no quantity", remedy))
+    ys, xs = (
+        collect_series(results, q, {k: v for k, v in w.items() if k != "quantity"}, over, log=True, panels=False)
+        for q, w in ((y, of), (x, of_x))
+    )
+    # the seeds of both, where a run has both numbers at one place
+    place = ["panel", "series", "line", "along"]
+    x_values = xs.seeds.select("panel", "series", "line", "seed", along="x", x="value")
+    paired = ys.seeds.rename({"x": "along"}).join(
+        x_values, on=[*place, "seed"], nulls_equal=True, maintain_order="left"
+    )
+    seeds = paired.select(*place, "x", "seed", "value")
+    # geometric means of both, y with its interval
+    means, x_means = (
+        mean_points(seeds.select("panel", "series", "line", pl.col(c).alias("value"), x="along"), log=True)
+        for c in ("value", "x")
+    )
+    x_means = x_means.select("panel", "series", "line", along="x", x="estimate")
+    joined = means.rename({"x": "along"}).join(x_means, on=place, nulls_equal=True).sort("line", "along")
+    data = FigureData(
+        seeds=seeds,
+        points=joined.select(*place, "x", "estimate", "low", "high", "n"),
+        names=ys.names,
+        families=ys.families,
+        left_out=(*xs.left_out, *ys.left_out),
+        missing=ys.missing,
+        rows=merged_rows(ys.rows, xs.rows),
+    )
+    if seeds.is_empty():
+        return empty_section(
+            data, f"Nothing of the {quantity_name(y)} has been measured together with the {quantity_name(x)}"
+        )
+    ats, numbers = data.points["x"].to_list(), data.points["estimate"].to_list()
+    rows: list[dict[str, Any]] = []
+    for law in laws or ():  # through the geometric middle of all marks
+        ends = [(at, geometric_mean(numbers) * (at / geometric_mean(ats)) ** law) for at in (min(ats), max(ats))]
+        rows += _law(ends, format_power("x", law), format_power("x", law))
+    texts = join_words(power_in_words("x", law) for law in laws or ())
+    definition = quantity_definition(x)
+    return _plot(
+        data,
+        y,
+        f"the {quantity_with_unit(x)}",
+        {"along": path_name(over), "x": quantity_name(x)},
+        x=logarithmic_axis(f"{axis_title(x, of_x)} (log scale)", seeds["x"]),
+        log=True,
+        where=of,
+        beside=[row["y"] for row in rows],
+        subject=f"against {definition[:1].lower()}{definition[1:]}. Dots: one per seed and {path_name(over)}",
+        spread="bars",
+        seeds_drawn=True,
+        laws=rows,
+        notes=(f"Thin dashed lines are {texts}, through the middle of all marks.",) if laws else (),
+        finding=pairs_finding(data, x, y, _LEAST_PLACES),
+    ).section()
