@@ -4,8 +4,6 @@ A report keeps the rows that its figures and claims need, and of every verdict t
 level, the margin, the law or the estimand of a claim has changed, these numbers are all that judging it takes.
 """
 
-from typing import Any
-
 from lnlab.claims.claim import Claim, Finding, Verdict, claims, stated_finding
 from lnlab.claims.criterion import criterion_of
 from lnlab.claims.region import declared_region, ratio_region
@@ -44,11 +42,11 @@ def judge_kept_numbers(
     facts = claims[claim["kind"]].facts
     criterion = criterion_of(claim, facts.about, look, names_law=facts.law)
     log = claim.get("scale", "log") == "log" and claim["kind"] not in DIFFERENCES
-    edges: list[Any] = [claim.get(word) for word in ("between", "at_least", "at_most")]
+    between, at_least, at_most = (claim.get(word) for word in ("between", "at_least", "at_most"))
     if claim["kind"] == "ratio":
-        allowed = ratio_region(*edges, equals=claim.get("equals"), factor=claim.get("factor") or 1.25)
+        allowed = ratio_region(between, at_least, at_most, claim.get("equals"), claim.get("factor") or 1.25)
     else:
-        allowed = declared_region(*edges, positive=log)
+        allowed = declared_region(between, at_least, at_most, positive=log)
     ratio = claim["kind"] == "ratio" or claim.get("reduce") in RATIO_REDUCTIONS
     # The verdict does not say whether its numbers were measured at init. They were where it was judged on fewer seeds
     # than training asks for (else that rule is its reason); with as many seeds or more the rule makes no difference.
