@@ -1,6 +1,5 @@
 """The notebook: the same figures from the same tables, outputs inside, runnable with the packages that it names."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -8,15 +7,12 @@ from typing import Any
 
 import nbformat
 import polars as pl
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_rows import verdict_frame
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, verdict_label
 from lnlab.keys import digest
 from lnlab.report.facts import ReportFacts
-from lnlab.report.page import notebook_lab
 from lnlab.report.page.figures import DrawnFigure, DrawnPart
 from lnlab.report.table import csv_bytes
 from lnlab.report.words.statistic import MEAN_AND_BOUNDS, MEAN_AND_RANGE
@@ -143,7 +139,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> str:
     """The notebook as JSON text. Equal reports give equal bytes."""
     statistics = {figure.chart.statistic for drawn in drawn_parts for figure in drawn.figures}
-    opening = [_OPENING, notebook_lab.DRAW]
+    opening = [_OPENING]
     opening += [_MEDIANS] if any(statistic and statistic.centre == "median" for statistic in statistics) else []
     opening += [_RANGES] if MEAN_AND_RANGE in statistics else []
     opening += [_BOUNDS] if MEAN_AND_BOUNDS in statistics else []
@@ -178,15 +174,12 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
             source = _FIGURE.format(stem=figure.stem, points=_points_call(figure))
             cells.append(_markdown(f"{figure.stem}-caption", caption))
             cells.append(_code(f"{figure.stem}-figure", source, output))
-            if lines := notebook_lab.draw_call(figure):
-                cells.append(_code(f"{figure.stem}-lines", lines))
         tables = part.section.tables if part.section else ()
         for table, grid in zip(tables, drawn.tables, strict=True):
             # as the cell prints it, which reads the file: exact numbers, and not what the page makes of them
             exact = pl.read_csv(BytesIO(csv_bytes(table.rows, table.headings)))
             cells.append(_markdown(f"{grid.stem}-caption", escape_markdown(grid.caption)))
             cells.append(_code(grid.stem, f'pl.read_csv("{grid.file}")', _text(exact)))
-    cells += _lab(facts, verdicts, drawn_parts)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     document = _FORMAT.v4.new_notebook(cells=cells, metadata=metadata)
@@ -224,52 +217,6 @@ def escape_markdown(text: str) -> str:
         .replace("\\>", "&gt;")
         .replace("\\&", "&amp;")
     )
-
-
-def _lab(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> list[Any]:
-    """Cells for a reader to change and run. They have no outputs yet."""
-    if not drawn_parts:
-        return []
-    cells = [_markdown("lab", "## Go on from here\n\nCells to change and run.")]
-    by_interval = (v for v in verdicts if v.kind in notebook_lab.KINDS_BY_INTERVAL and v.seeds and len(v.seeds) == v.n)
-    if any(v.low is not None and math.isfinite(v.low) for v in by_interval):
-        cells.append(_markdown("lab-judge", "**Judge a claim again.**"))
-        judge = notebook_lab.JUDGE
-        if effects := own_effects(facts.spec, [v.claim for v in verdicts]):
-            judge = f"{judge.rpartition(chr(10))[0]}\n{notebook_lab.OWN_EFFECTS.format(effects=effects)}"
-        cells.append(_code("judge", notebook_lab.SEEDS + judge))
-    sections = [drawn.part.section for drawn in drawn_parts if drawn.part.section]
-    if {name for section in sections for name in section.rows} & set(notebook_lab.TABLES_WITH_VALUES):
-        cells += [_markdown("lab-ask", "**Ask a question of your own.**"), _code("ask", notebook_lab.QUESTION)]
-    return cells
-
-
-def own_effects(spec: str, claims: Sequence[str]) -> dict[str, dict[str, float]]:
-    """What claims state about no effect: ``{"grows": {"no_effect": 1.0, "zone": 1.1}}``. Others are left out.
-
-    Args:
-        spec: the text of the spec. It may be empty for measurements from Python.
-        claims: ids of the verdicts. A claim judged for each of several values has the value in brackets.
-    """
-    stated: dict[str, dict[str, float]] = {}
-    try:
-        waiting: list[Any] = [YAML(typ="safe").load(spec)]
-    except YAMLError:  # a folder may hold anything for its spec, and is drawn from its tables all the same
-        return {}
-    seen = set[int]()  # an alias may lead back to where it stands
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, dict):
-            if isinstance(value.get("id"), str):
-                effect = {k: float(value[k]) for k in ("no_effect", "zone") if isinstance(value.get(k), int | float)}
-                stated |= {value["id"]: effect} if effect else {}
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return {claim: stated[base] for claim in claims if (base := claim.partition("[")[0]) in stated}
 
 
 def _text(frame: pl.DataFrame) -> dict[str, str]:
