@@ -109,8 +109,8 @@ def test_no_parameter_of_any_piece_is_refused_in_foreign_words(kind):
 
 SPEC = {"lnlab": 2, "title": "t", "task": "translation"}
 KEYS = (
-    *("lnlab", "title", "question", "source", "differs", "related", "theme", "note", "answer", "seeds", "claim_seeds"),
-    *("select", "methods", "sweep", "probes", "report", "claims", "profiles"),
+    *("lnlab", "title", "question", "source", "differs", "dropped", "related", "theme", "note", "answer", "seeds"),
+    *("claim_seeds", "select", "methods", "sweep", "probes", "report", "claims", "profiles"),
 )
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
             question: str | None = None,
             source: Values | BaseModel | None = None,
             differs: Sequence[str | Values] = (),
+            dropped: Sequence[Values] = (),
             related: Mapping[str, str] = {},
             theme: str | None = None,
             note: str | None = None,

@@ -36,8 +36,8 @@ from lnlab.specfile.load import SpecDocument, parse_leniently, read_spec_text
 
 _Done = TypeVar("_Done")
 KEYS = (
-    *("lnlab", "title", "question", "source", "differs", "related", "theme", "note", "answer", "results", "report"),
-    "claims",
+    *("lnlab", "title", "question", "source", "differs", "dropped", "related", "theme", "note", "answer", "results"),
+    *("report", "claims"),
 )
 """What such a spec may say."""
 

@@ -17,6 +17,7 @@ COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
 _OPTIONAL: Mapping[str, Json] = {
+    "dropped": [],
     "transfers": [],
     "left_out": [],
     "seeds": [],
@@ -43,6 +44,7 @@ class ReportFacts(SpecIdentity):
         source: ``cite`` and ``figure`` of the paper, or nothing.
         differs: differences from the paper: each a sentence, or ``what`` and ``ours`` with ``source`` and ``matters``
             where they are stated.
+        dropped: claims that the page no longer makes, in groups with ``why`` and ``claims``
         related: experiments to read next, by the name of their spec: what each adds.
         spec: the text of the spec.
         path: the spec as the command line names it, with forward slashes. Empty if measured from Python.
@@ -76,6 +78,7 @@ class ReportFacts(SpecIdentity):
     question: str = ""
     source: Mapping[str, str] = field(default_factory=dict)
     differs: tuple[str | Mapping[str, str], ...] = ()
+    dropped: tuple[Mapping[str, Json], ...] = ()
     related: Mapping[str, str] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
     probes: tuple[Mapping[str, Json], ...] = ()

@@ -59,6 +59,7 @@ def question_fields(
         "differs": tuple(
             one if isinstance(one, str) else one.model_dump(exclude_none=True) for one in experiment.differs
         ),
+        "dropped": tuple(group.model_dump(exclude_none=True) for group in experiment.dropped),
         "related": dict(experiment.related),
         "theme": experiment.theme or "",
         "answers": tuple(answer.model_dump(by_alias=True) for answer in experiment.answer),

@@ -198,6 +198,27 @@ CRITERION_FIELDS = ("margin", "no_effect", "zone", "about", "finish")
 """Common fields of a claim that belong to its test, and to that of a claim which requires it."""
 
 
+class DroppedClaim(BaseModel):
+    """A claim that the spec once made: its id, its sentence, and the last verdict on it."""
+
+    model_config = _CLOSED
+    id: _ClaimId
+    says: _Sentence
+    was: VerdictWord
+
+
+class DroppedClaims(BaseModel):
+    """Claims that the page no longer makes, and why.
+
+    ``needs`` is what a fair test of them would need, where they were withdrawn because this page has none.
+    """
+
+    model_config = _CLOSED
+    why: _Sentence
+    needs: _Sentence | None = None
+    claims: Annotated[tuple[DroppedClaim, ...], Field(min_length=1)]
+
+
 class AuthorAnswer(BaseModel):
     """The answer to the question, in the author's words.
 
@@ -230,6 +251,7 @@ class Experiment(BaseModel):
     question: _Sentence | None = None
     source: Source | None = None
     differs: tuple[_Sentence | SourceDifference, ...] = ()
+    dropped: tuple[DroppedClaims, ...] = ()
     related: Mapping[_Identifier, _Sentence] = {}
     theme: _Sentence | None = None
     note: str | None = None

@@ -19,6 +19,8 @@ from lnlab.specfile.experiment import (
     AuthorAnswer,
     Calibration,
     ClaimText,
+    DroppedClaim,
+    DroppedClaims,
     Experiment,
     Source,
     SourceDifference,
@@ -140,7 +142,8 @@ def unknown_key(path: Where) -> Issue:
     """The issue of a key that the grammar does not have."""
     word = str(path[-1])
     closed: dict[Json, type[BaseModel]] = {"source": Source, "calibration": Calibration}
-    of_list: dict[Json, type[BaseModel]] = {"answer": AuthorAnswer, "differs": SourceDifference}
+    dropped = DroppedClaim if "claims" in path[:-1] else DroppedClaims
+    of_list: dict[Json, type[BaseModel]] = {"answer": AuthorAnswer, "differs": SourceDifference, "dropped": dropped}
     owner = Experiment if len(path) == 1 else of_list.get(path[0]) or closed[path[-2]]
     known = [field.alias or name for name, field in owner.model_fields.items()]
     known += SETTING if len(path) == 1 else ()

@@ -150,6 +150,7 @@ def test_whatever_moves_the_state_changes_every_key_but_those_at_init(registries
         (("question",), "why?"),
         (("source",), {"cite": "x"}),
         (("differs",), ["x"]),
+        (("dropped",), [{"why": "x", "claims": [{"id": "a", "says": "x", "was": "supported"}]}]),
         (("report",), [{"kind": "depth_profile", "quantity": "gradient_norm"}]),
         (("claims",), []),
         (("profiles",), {"a": {"seeds": 1}}),

@@ -107,6 +107,31 @@ def test_differences_from_the_source_are_rows_of_one_table_and_sentences_follow_
     assert "<table>" not in section("sentences", ("Small models.", rows[1]))
 
 
+def test_claims_that_are_no_longer_made_are_listed_with_their_verdict_the_reason_and_what_they_would_need(
+    small, tmp_path
+):
+    facts, *rest = small
+    claims = [
+        {"id": "grows", "says": "It <b>grows</b>.", "was": "supported"},
+        {"id": "falls", "says": "It falls.", "was": "contradicted"},
+    ]
+    repeated = {"why": "They repeat a claim.", "claims": claims[:1]}
+    unfair = {"why": "Nothing fails here.", "needs": "a rate that fails.", "claims": claims[1:]}
+
+    def listed(name, dropped):
+        write_report(tmp_path / name, replace(facts, dropped=dropped), *rest)
+        page = (tmp_path / name / "index.html").read_text()
+        return re.findall(r'<details class="overview" id="dropped">(.*?)</details>', page, re.DOTALL)
+
+    (found,) = listed("some", (repeated, unfair))
+    text = " ".join(re.sub("<[^>]*>", "", found).split())
+    assert text == (
+        "Claims no longer made They repeat a claim. ✓ supported: It &lt;b&gt;grows&lt;/b&gt;. grows "
+        "Nothing fails here. A fair test needs: a rate that fails. ✗ contradicted: It falls. falls"
+    )
+    assert listed("none", ()) == []
+
+
 def test_templates_are_found_beside_the_package_and_render_strictly():
     made = template_environment(template_folders())
     with pytest.raises(Exception, match="is undefined"):

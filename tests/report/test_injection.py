@@ -112,6 +112,7 @@ def spoiled(strings, small, out, *, broken=True):
         )
         for n, text in enumerate(strings)
     ]
+    dropped = [{"id": f"old {text}", "says": "said " + text, "was": "supported"} for text in strings]
     outdated = {v.claim: "contradicted" for v in verdicts} | {f"gone {text}": "supported" for text in strings}
     given = replace(
         facts,
@@ -122,6 +123,7 @@ def spoiled(strings, small, out, *, broken=True):
             *("differs " + text for text in strings),
             *({"what": "w " + text, "source": "s " + text, "ours": "o " + text, "matters": text} for text in strings),
         ),
+        dropped=({"why": strings[0], "needs": strings[-1], "claims": dropped},),
         spec="\n".join(strings),
         path="specs/" + next(take),
         overrides=tuple("a=" + text for text in strings),

@@ -7,8 +7,8 @@ from lnlab.specfile.experiment import REPLACEABLE, Experiment
 
 
 def test_the_top_level_keys_are_closed():
-    other = {"lnlab", "title", "question", "source", "related", "differs", "note", "answer", "claims", "profiles"}
-    assert set(Experiment.model_fields) == {*REPLACEABLE, *other, "looks", "theme"}
+    other = {"lnlab", "title", "question", "source", "related", "differs", "dropped", "note", "answer", "claims"}
+    assert set(Experiment.model_fields) == {*REPLACEABLE, *other, "looks", "profiles", "theme"}
 
 
 @pytest.mark.parametrize("name", ["T-Fixup", "Post-LN + QK-norm", "σReparam", "no norm (Xavier)", "a", "x" * 40])

@@ -8,6 +8,7 @@ from lnlab.expectations import MOST_ISSUES
 from lnlab.specfile.experiment import Experiment, kind_and_parameters
 from lnlab.specfile.read import read_experiment
 
+DROPPED = {"id": "a", "says": "s", "was": "supported"}
 DIFFERENCE = {"what": "data", "ours": "Multi30k"}
 CLAIM = {"id": "a", "says": "b", "kind": "trend"}
 GOOD = {"lnlab": 2, "title": "x", "task": "t", "model": "m"}
@@ -28,6 +29,9 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         "question": "why?",
         "source": {"cite": "c", "figure": "3"},
         "differs": ["a", {"what": "data", "source": "s", "ours": "o", "matters": "m"}, {"what": "w", "ours": "o"}],
+        "dropped": [
+            {"why": "y", "needs": "n", "claims": [{"id": "a[Post-LN]", "says": "s", "was": "not testable here"}]}
+        ],
         "note": "n",
         "seeds": "2-4",
         "sweep": [{"norm": ["layer"], "except": [{"norm": "layer"}]}],
@@ -63,6 +67,21 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         ({"differs": [{**DIFFERENCE, "mater": "x"}]}, ("differs", 0, "mater"), "unknown key", "did you mean 'matters'"),
         ({"differs": [{**DIFFERENCE, "ours": ""}]}, ("differs", 0, "ours"), 'found ""', "at least 1 character"),
         ({"differs": [{**DIFFERENCE, "source": 3}]}, ("differs", 0, "source"), "found 3", "put quotes"),
+        ({"dropped": [{"claims": [DROPPED]}]}, ("dropped", 0), "'why' is required", "add"),
+        ({"dropped": [{"why": "y", "claims": []}]}, ("dropped", 0, "claims"), "is empty", "give at least one"),
+        ({"dropped": [{"why": "y", "nedes": "x", "claims": [DROPPED]}]}, ("dropped", 0, "nedes"), "unknown", "'needs'"),
+        (
+            {"dropped": [{"why": "y", "claims": [{**DROPPED, "say": "x"}]}]},
+            ("dropped", 0, "claims", 0, "say"),
+            "unknown key",
+            "did you mean 'says'",
+        ),
+        (
+            {"dropped": [{"why": "y", "claims": [{**DROPPED, "was": "true"}]}]},
+            ("dropped", 0, "claims", 0, "was"),
+            'found "true"',
+            "supported",
+        ),
         ({"seeds": 0}, ("seeds",), "found 0", "at least one seed"),
         ({"seeds": "a"}, ("seeds",), 'found "a"', "write a number"),
         ({"sweep": None}, ("sweep",), "is empty", "leave the key out"),

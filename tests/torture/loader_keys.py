@@ -38,8 +38,8 @@ SETTINGS = 4
 ELSEWHERE = (("PYTHONHASHSEED=1", "LC_ALL=C"), ("PYTHONHASHSEED=2", "LC_ALL=de_DE.UTF-8", "TZ=Asia/Tokyo"))
 SENTENCES = ("title", "question", "note", "differs", "related", "theme", "source")
 """Top-level keys all of whose texts are for readers."""
-OF_PARTS = ("says", "source", "title", "heading")
-"""The same of claims and sections."""
+OF_PARTS = ("says", "source", "title", "heading", "why", "needs")
+"""The same of claims, present or dropped, and sections."""
 NOT_IN_THE_KEY = {
     ("train", "evaluate"): "says when a run is looked at, which a rule that ends it may do too",
     ("train", "epochs"): "is a number of updates by then, which is in the key",
@@ -49,7 +49,7 @@ NOT_IN_THE_KEY = {
 def is_for_readers(path: Where, value: Any) -> bool:
     """Whether what stands at a path of a spec is a sentence that decides nothing."""
     return isinstance(value, str) and (
-        path[0] in SENTENCES or (path[0] in ("report", "claims") and path[-1] in OF_PARTS)
+        path[0] in SENTENCES or (path[0] in ("report", "claims", "dropped") and path[-1] in OF_PARTS)
     )
 
 

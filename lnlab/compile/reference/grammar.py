@@ -16,6 +16,8 @@ question: Does the gradient grow?         # optional
 source: {cite: a paper, figure: "3"}      # optional: cite, figure, table, section, url
 differs:                                  # optional: differences from the source; an entry may be a plain sentence
   - {what: data, source: WMT14, ours: Multi30k, matters: Directions carry over.}
+dropped:                                  # optional: claims that the page no longer makes, and why
+  - {why: Two claims said the same., claims: [{id: grows, says: A sentence., was: supported}]}
 related: {xiong_fig2: whether it trains}  # optional: other specs by name, and what each adds; the page links to them
 theme: warm-up                            # optional: where an index lists it, in place of under its source
 note: anything else                       # optional
