@@ -5,7 +5,7 @@ Exit codes are those of ``lnlab.cli.codes``.
 
 import errno
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from inspect import getdoc
 from pathlib import Path
@@ -15,13 +15,14 @@ import typer
 from typer.main import get_command
 
 from lnlab import __version__
-from lnlab.cli import check, data, doctor, init, kinds, plan, report, results, run, status, watch
+from lnlab.cli import check, data, init, kinds, plan, report, results, run, status, watch
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, NOT_PRINTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
 from lnlab.cli.reproduce import diff, gc, lock, ls, remotes, verify, why
 from lnlab.cli.terminal import begin_output, detach_output, err, lost_output, one_line, out, report_lost_output
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
+from lnlab.issues import Issue
 from lnlab.training_extra import absent_packages, begin_own_process, damage_told, needs_training
 from lnlab.userfiles import user_path
 
@@ -32,12 +33,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: [bold]lnlab run specs/xiong_fig3.yaml[/bold], then [bold]lnlab report[/bold].",
 )
-
-
-def _show_version(version: bool) -> None:
-    if version:
-        out().print(f"lnlab {__version__}")
-        raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
@@ -57,11 +52,23 @@ def _lnlab(
     ],
     # For the help alone: `main` looks for the word itself, wherever it stands.
     _traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
-    _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="With --version: what else is installed, and what each extra lacks.")
     ] = False,
 ) -> None:
     """One YAML file describes one experiment on Transformer training. lnlab runs it and judges its claims."""
+    if version:
+        lines: Iterable[str] = (f"lnlab {__version__}",)
+        if verbose:
+            from lnlab.app.installation import installation_lines
+
+            lines = installation_lines()
+        for line in lines:
+            out().print(line)
+        raise typer.Exit
+    if verbose:
+        raise LabError(Issue("no-effect", "lnlab", "--verbose stands beside --version", "leave it out"))
     if context.invoked_subcommand is None:
         context.get_help()
 
@@ -77,7 +84,6 @@ _COMMANDS = {
         (status.status_of_store, status.STATUS_EXAMPLE),
         (watch.watch_runs, watch.WATCH_EXAMPLE),
         (kinds.list_kinds, kinds.LIST_EXAMPLE),
-        (doctor.doctor, doctor.DOCTOR_EXAMPLE),
     ),
     "Sharing": (
         (index.index, index.INDEX_EXAMPLE),

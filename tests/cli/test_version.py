@@ -1,0 +1,55 @@
+"""``lnlab --version --verbose``: what is installed and what is missing, held against what this environment says."""
+
+import platform
+import tomllib
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from lnlab import __version__
+from lnlab.app import installation
+
+
+def test_the_version_alone_is_one_line(lnlab, workdir):
+    done = lnlab("--version")
+    assert (done.code, done.out) == (0, f"lnlab {__version__}\n")
+
+
+def test_versions_are_those_of_this_environment_and_nothing_is_written(lnlab, workdir):
+    lines = lnlab("--verbose", "--version").out.splitlines()
+    assert lines[0] == f"lnlab {__version__}"
+    assert lines[1].startswith(f"python {platform.python_version()} ")
+    assert {f"torch {version('torch')}", f"polars {version('polars')}"} <= set(lines)
+    assert list(workdir.iterdir()) == []
+
+
+def test_verbose_alone_is_refused(lnlab, workdir):
+    done = lnlab("--verbose")
+    assert done.code == 2
+    assert done.err == "lnlab: --verbose stands beside --version; leave it out\n"
+
+
+def test_a_missing_package_is_named_with_what_installs_it(lnlab, workdir, monkeypatch):
+    extras = {"far": ["polars", "no-such-package"], "near": ["polars"]}
+    monkeypatch.setattr(installation, "wanted_extras", lambda: extras)
+    lines = lnlab("--version", "--verbose").out.splitlines()
+    assert lines[-2:] == ["lnlab[far] lacks no-such-package: pip install 'lnlab[far]'", "lnlab[near] is installed"]
+
+
+def test_what_only_developers_want_is_not_offered(monkeypatch):
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    stated = [
+        f'{package}; extra == "{extra}"'
+        for extra, packages in project["optional-dependencies"].items()
+        for package in packages
+    ]
+    monkeypatch.setattr(installation, "requires", lambda _: stated)
+    trackers, clusters = {"tensorboard", "mlflow", "wandb", "trackio"}, {"ray", "slurm"}
+    assert set(installation.wanted_extras()) == {"train", *trackers, *clusters}
+
+
+def test_lnlab_on_the_path_alone_offers_no_extras(monkeypatch):
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(installation, "requires", absent)
+    assert installation.wanted_extras() == {}
