@@ -7,7 +7,6 @@ measured, or has no such coordinate: ``layer`` is null outside layers.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from importlib import import_module
 from io import BytesIO
 from typing import Any, NamedTuple, TypeVar
 
@@ -289,24 +288,6 @@ class Results:
     def lazy(self, table: str) -> pl.LazyFrame:
         """The rows of a table, read when they are collected."""
         return self.scans[table]() if table in self.scans else self.tables[table].lazy()
-
-    def frame(self, name: str | None = None) -> pl.DataFrame:
-        """The rows of a quantity, stored or derived, beside the settings that tell runs apart.
-
-        Args:
-            name: of a quantity, or a table: ``runs``, ``histograms``, ``spectra`` or ``texts``. None means every stored
-                number.
-
-        Returns:
-            a column for each axis of the sweep (numbers where all its values are), ``seed``, ``step``, what the table
-            says of the place, and ``value`` in the unit of the quantity.
-
-        Raises:
-            LabError: nothing of that name was measured, nor can be derived.
-        """
-        # derived quantities are built floors above this one: they are found when they are asked for
-        rows: pl.LazyFrame = import_module("lnlab.report.tidy").tidy_rows(self, name)
-        return rows.collect()
 
     def row_counts(self) -> dict[str, dict[str, int]]:
         """By table the quantities that were measured, with the number of their rows."""

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
-from lnlab.app.request import open_store, stored_plan
+from lnlab.app.request import open_store
+from lnlab.app.stored_plans import stored_plan
 from lnlab.errors import SpecError, StoreError
 from lnlab.record.registries import load_registries
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from lnlab.claims.verdicts import Verdicts
     from lnlab.own_model.measured import Measurements
     from lnlab.own_model.question import Entries
+    from lnlab.report.tidy import TidyResults
     from lnlab.report.write import Report
-    from lnlab.tables import Results
 
 
 def check(
@@ -183,7 +184,7 @@ def results(
     overrides: OverrideValues = (),
     *,
     plugins: Sequence[str | Path] = (),
-) -> "Results":
+) -> "TidyResults":
     """The joined results of the runs that the store has of a spec as it is now.
 
     Example: ``lnlab.results("first.yaml").frame("gradient_norm")``
@@ -199,19 +200,21 @@ def results(
     Raises:
         LabError: the spec cannot be read, or was never run in this store.
     """
+    from lnlab.report.tidy import TidyResults
     from lnlab.store.plans import find_plan
 
     if isinstance(spec, str | Path):
         from lnlab.app.results_file import recorded_results
 
         if (found := recorded_results(Path(spec))) is not None:
-            return found[0]
+            return TidyResults.of(found[0])
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)
     if not request.overrides:  # the same text is found without the compiler, and so without pydantic
         with suppress(StoreError):
-            return opened.results(find_plan(opened.root, request.spec, profile, content=request.content).digest)
-    return opened.results(stored_plan(opened, request).digest)
+            stored = find_plan(opened.root, request.spec, profile, content=request.content)
+            return TidyResults.of(opened.results(stored.digest))
+    return TidyResults.of(opened.results(stored_plan(opened, request).digest))
 
 
 def _path(folder: Folder) -> Path | None:

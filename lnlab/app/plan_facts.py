@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lnlab import __version__
-from lnlab.app.planning.local_files import survey_files
+from lnlab.app.local_files import survey_files
 from lnlab.app.request import Request
 from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.plan import Plan

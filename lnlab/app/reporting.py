@@ -84,7 +84,7 @@ def tables_of_store(store: "Store", request: "Request") -> "ReportTables | None"
     """
     import polars as pl
 
-    from lnlab.app.request import stored_plan
+    from lnlab.app.stored_plans import stored_plan
     from lnlab.record.evidence import plan_results
     from lnlab.record.joined_reports import ReportTables
     from lnlab.report.facts import facts_from_json

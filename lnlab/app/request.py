@@ -1,4 +1,4 @@
-"""The request of a command, and the ways from there to a plan: compiled anew, or read from the store."""
+"""The request of a command, and its plan: compiled anew, or remembered by the store."""
 
 import os
 import shlex
@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.errors import LabError, SpecError, StoreError
+from lnlab.errors import LabError, SpecError
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.project import read_project
@@ -178,41 +178,6 @@ def remembered_plan(store: "Store", request: Request) -> "StoredPlan | None":
     return store.remembered(quick) if quick else None
 
 
-def stored_plan(store: "Store", request: Request) -> "StoredPlan":
-    """The plan that a report or a query is about. lnlab itself may have changed since.
-
-    A spec that was renamed, or whose claims or sections were changed, is compiled and keeps the runs that the store
-    has of it.
-
-    Raises:
-        LabError: the spec has no such profile, or a mistake.
-        StoreError: the store has no run of it.
-    """
-    from lnlab.store.plans import find_plan
-
-    refuse_absent_profile(request)
-    stored = remembered_plan(store, request)
-    if stored is not None:
-        return stored
-    error: LabError = LabError(
-        Issue("not-run", str(request.spec), "was never run with these options", f"{request.command('run')} first")
-    )
-    # With overrides another plan of the same file would answer another question.
-    if not request.overrides:
-        try:
-            stored = find_plan(store.root, request.spec, request.profile, content=request.content)
-        except StoreError as unfound:
-            error = unfound
-    # Page and lock are called after the file: under a new name the plan is made anew.
-    if stored is None or stored.name != request.spec.stem:
-        from lnlab.app.compute import plan_of_stored_runs
-
-        stored = plan_of_stored_runs(store, request) or stored
-    if stored is None:
-        raise error
-    return stored
-
-
 def refuse_absent_profile(request: Request) -> None:
     """Refuse a profile that the spec lacks, so that no remedy names one that cannot be run.
 
@@ -235,18 +200,6 @@ def refuse_absent_profile(request: Request) -> None:
     profiles = document.data.get("profiles") or {}
     if isinstance(profiles, dict) and profile not in profiles:
         raise LabError(replace(unknown_profile(profile, profiles), place=f"--profile {profile}"))
-
-
-def last_plan(store: "Store") -> "StoredPlan":
-    """The plan that was used last.
-
-    Raises:
-        LabError: nothing was run in this store.
-    """
-    stored = store.last()
-    if stored is None:
-        raise LabError(Issue("not-run", str(store.root), "nothing was run in this store", "lnlab run SPEC first"))
-    return stored
 
 
 def _digests(plugins: Sequence[Path]) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.app.request import Request, open_store, stored_plan
+from lnlab.app.request import Request, open_store
+from lnlab.app.stored_plans import stored_plan
 from lnlab.app.table_specs import states_results, table_spec
 from lnlab.errors import LabError
 from lnlab.files import replacing

@@ -18,6 +18,7 @@ from lnlab.claims.claim_scope import claim_scope, results_of_claim, variants_of_
 from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.claims.looks import spent
 from lnlab.claims.significance import ALPHA
+from lnlab.claims.verdict_details import Detail, LawWord
 from lnlab.claims.verdict_text import further_seeds
 from lnlab.claims.verdicts import Verdicts
 from lnlab.errors import LabError
@@ -39,10 +40,6 @@ VerdictLabel = VerdictWord
 Measure = Literal["value", "difference", "ratio", "exponent", "share", "steps", "edges"]
 """What the numbers of a verdict are: in the unit of their quantity (``value``, ``difference``), or without one: ratios,
 exponents, shares of seeds, steps of a grid of learning rates, and edges of a causal graph."""
-Detail = Literal["the other way", "no effect that matters", "in its direction", "direction open"]
-"""What a verdict on a margin of ours says beyond its word: the first two of contradicted, the others of smaller."""
-LawWord = Literal["compatible", "rejected"]
-"""Whether the interval holds the value that the sentence names."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from lnlab.keys import Json
 from lnlab.select.aligned import alone_in_words
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.references import reference_variants
+from lnlab.select.rows import reference_of
 from lnlab.select.scope import scope_sentence
 from lnlab.select.seeds import results_of_seeds
-from lnlab.select.select import reference_of, runs_with, select_measured_rows
+from lnlab.select.select import runs_with, select_measured_rows
 from lnlab.select.selection import parse_selection, selections_by_word, with_named_levels
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.references import REFERENCE, SAME

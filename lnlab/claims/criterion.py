@@ -24,14 +24,14 @@ from typing import Any
 
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.bounded import is_all_or_nothing, is_fraction, is_rate
-from lnlab.claims.claim import Detail, LawWord, VerdictLabel
 from lnlab.claims.looks import DeclaredLooks, level
 from lnlab.claims.region import Region
 from lnlab.claims.significance import ALPHA, holds_value
+from lnlab.claims.verdict_details import Detail, LawWord
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.specfile.about import default_about, near_a_bound
-from lnlab.specfile.experiment import About, MarginOwner
+from lnlab.specfile.experiment import About, MarginOwner, VerdictWord
 
 FINISHING = 0.8
 """The share of each arm's runs that must finish before trained numbers are compared, unless a claim says otherwise."""
@@ -102,7 +102,7 @@ ONE_LOOK = Criterion()
 
 def interval_word(
     low: float, high: float, allowed: Region, null: Null | None = None
-) -> tuple[VerdictLabel, Detail | None]:
+) -> tuple[VerdictWord, Detail | None]:
     """The verdict of an interval, and what it says beyond its word."""
     if allowed.bottom <= low and high <= allowed.top:
         return "supported", None

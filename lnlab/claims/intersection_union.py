@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lnlab.analyse.statistics.intervals import sign_test_p_value, student_p_value
-from lnlab.claims.claim import Detail, Finding, LawWord, VerdictLabel
+from lnlab.claims.claim import Finding, VerdictLabel
 from lnlab.claims.criterion import ONE_LOOK, Criterion, Null, law_word
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
 from lnlab.claims.student import interval_of, judge_sample, region_counts, unjudged_finding
+from lnlab.claims.verdict_details import Detail, LawWord
 from lnlab.specfile.experiment import About
 
 

@@ -20,7 +20,7 @@ from lnlab.analyse.statistics.intervals import (
     median_interval,
     t_interval,
 )
-from lnlab.claims.claim import Detail, Finding, VerdictLabel
+from lnlab.claims.claim import Finding, VerdictLabel
 from lnlab.claims.criterion import ONE_LOOK, Criterion, Null, interval_word, law_word
 from lnlab.claims.outlook import alike_seeds, outlook_text, seeds_needed_text
 from lnlab.claims.region import Region, edge_left_out, number_text
@@ -33,6 +33,7 @@ from lnlab.claims.sample import (
     reason_unfinished,
     reason_without_mean,
 )
+from lnlab.claims.verdict_details import Detail
 from lnlab.claims.verdict_text import coverage_text
 
 HALF_OF_SEEDS = 0.5

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.app.planning.local_files import survey_files
+from lnlab.app.local_files import survey_files
 from lnlab.app.reporting import refuse_without_plugins, tables_of_store
 from lnlab.app.request import Request, compile_request
 from lnlab.cli.codes import FAILED

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from lnlab.app.reporting import plan_report_folder, write_plan_report
-from lnlab.app.request import last_plan, open_store, request_for, stored_plan
+from lnlab.app.request import open_store, request_for
+from lnlab.app.stored_plans import last_plan, stored_plan
 from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report

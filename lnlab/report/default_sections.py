@@ -27,7 +27,7 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.quantity_words import quantity_name, using_words
 from lnlab.report.words.wording import moment_in_words
-from lnlab.select.quantity import quantities
+from lnlab.select.quantity import quantity_facts
 from lnlab.select.select import select_measured_rows
 from lnlab.specfile.columns import CURVES_OF_TRAINING
 from lnlab.tables import Results
@@ -105,8 +105,8 @@ def _sections_of_claim(results: Results, claim: Claim) -> Iterator[dict[str, Jso
     quantity = of.get("quantity")
     if not isinstance(quantity, str):
         return
-    derived = quantities.entries.get(quantity)
-    if derived is not None and derived.facts.table == "spectra":
+    derived = quantity_facts(quantity)
+    if derived is not None and derived.table == "spectra":
         yield from _densities(results)
         return
     course = quantity.removeprefix(_FINAL)

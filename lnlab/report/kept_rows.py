@@ -21,9 +21,9 @@ from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.select.quantity import named_parts, quantities
+from lnlab.select.quantity import named_parts, quantities, quantity_facts
+from lnlab.select.rows import narrow_rows
 from lnlab.select.seeds import results_where
-from lnlab.select.select import narrow_rows
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
 from lnlab.specfile.expressions import named_expressions
 from lnlab.specfile.references import REFERENCE
@@ -138,7 +138,7 @@ def _rows_of_claims(claims: Iterable[Claim]) -> list[Conditions]:
 def _place_of(selection: Conditions) -> Conditions | None:
     """The quantity and the place that a selection names, or None where it names none or may read other rows."""
     quantity = selection.get("quantity")
-    if not isinstance(quantity, str) or quantity in quantities.entries or named_parts(quantity) != (quantity,):
+    if not isinstance(quantity, str) or quantity_facts(quantity) is not None or named_parts(quantity) != (quantity,):
         return None
     if selection.get(REFERENCE) is not None or step_level(selection.get("step")) is not None:
         return None
@@ -175,7 +175,7 @@ def rows_of_quantities(results: Results, names: Iterable[str]) -> dict[str, pl.D
     kinds = [kind for kind in (*QUANTITY_TABLES, "histograms") if kind in indexed]
     parts = {part for name in names for part in named_parts(name)}
     for name in sorted(parts):
-        facts = quantities[name].facts if name in quantities.entries else None
+        facts = quantity_facts(name)
         if facts is not None and facts.table is not None:
             if facts.table in indexed:
                 rows[facts.table].append(indexed[facts.table][_ROW])
@@ -231,12 +231,12 @@ def has_quantities(names: Iterable[str], kept: Collection[str]) -> bool:
     """Whether a report with all rows of the ``kept`` quantities can answer what is asked of others."""
     complete = set(kept)
     for name in kept:  # with a derived quantity a report keeps all rows of those that it is made of
-        facts = quantities[name].facts if name in quantities.entries else None
+        facts = quantity_facts(name)
         if facts is not None and facts.of is not None and facts.reads is None:
             complete |= set(facts.of)
 
     def is_there(name: str) -> bool:
-        facts = quantities[name].facts if name in quantities.entries else None
+        facts = quantity_facts(name)
         parts = (facts.parts or facts.of) if facts else None
         return name in complete or bool(parts and all(is_there(part) for part in parts))
 

@@ -5,7 +5,7 @@ what each column is, for whoever reads the numbers with another tool.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from lnlab.report.loss_units import fill_units, loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import quantity_words, using_words
-from lnlab.select.quantity import quantities
+from lnlab.select.quantity import quantities, quantity_facts
 from lnlab.select.select import select_measured_rows
 from lnlab.select.selection import QUANTITY_TABLES
 from lnlab.specfile.expressions import EXPRESSION, NoExpression, parse_name
@@ -26,6 +26,32 @@ _KEYS = ("run", "variant", "trajectory", "measurement", "setting")
 _FIRST = ("seed", "step", "split", "quantity")
 _LAST = ("x", "value")
 _ = FRAME_REGISTRIES["quantity"]  # importing it is what makes the derived quantities known
+
+
+@dataclass(frozen=True)
+class TidyResults(Results):
+    """Results for whoever reads their numbers: any quantity as one frame."""
+
+    @classmethod
+    def of(cls, results: Results) -> "TidyResults":
+        """The same rows."""
+        return cls(results.runs, results.axes, results.tables, results.evidence, results.scans)
+
+    def frame(self, name: str | None = None) -> pl.DataFrame:
+        """The rows of a quantity, stored or derived, beside the settings that tell runs apart.
+
+        Args:
+            name: of a quantity, or a table: ``runs``, ``histograms``, ``spectra`` or ``texts``. None means every stored
+                number.
+
+        Returns:
+            a column for each axis of the sweep (numbers where all its values are), ``seed``, ``step``, what the table
+            says of the place, and ``value`` in the unit of the quantity.
+
+        Raises:
+            LabError: nothing of that name was measured, nor can be derived.
+        """
+        return tidy_rows(self, name).collect()
 
 
 def tidy_rows(results: Results, name: str | None = None) -> pl.LazyFrame:
@@ -74,7 +100,7 @@ def _rows(results: Results, name: str | None) -> pl.LazyFrame:
     known = [*(word for words in measured.values() for word in words), *quantities.entries]
     if holder is None and EXPRESSION.search(name):
         name = name_of_expression(name, known)
-    if holder is not None or name in quantities.entries:
+    if holder is not None or quantity_facts(name) is not None:
         return select_measured_rows(results, {"quantity": name}).lazy()
     known += ["runs", *(table for table in results.tables if table not in numbers)]
     raise LabError(Issue("unknown-name", "results", f"nothing called '{name}' was measured", nearest(name, known)))

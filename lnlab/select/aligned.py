@@ -17,8 +17,8 @@ import polars as pl
 from lnlab.errors import listed
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.select.quantity import SITE, STATE, quantities
-from lnlab.select.select import narrow_rows, quantity_rows, reference_of
+from lnlab.select.quantity import SITE, STATE, quantities, quantity_fact
+from lnlab.select.rows import narrow_rows, plain_rows, reference_of
 from lnlab.select.selection import Conditions, parse_selection
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.expressions import Expression, Operand, Term, expression_of
@@ -96,7 +96,7 @@ def _operand(results: Results, operand: Operand, number: int, reference: Json) -
     conditions: dict[str, Json] = {"quantity": operand.quantity}
     if reference is not None:
         conditions[REFERENCE] = reference
-    rows = quantity_rows(results, parse_selection(conditions))
+    rows = plain_rows(results, parse_selection(conditions))
     for column, value in operand.pins:
         # No row meets a condition on a column that its quantity lacks.
         rows = narrow_rows(results, rows, column, value) if column in rows.columns else rows.clear()
@@ -160,7 +160,7 @@ def alone_in_words(
     for name in selection.names:
         if (expression := expression_of(name)) is None:
             continue
-        reference = reference_of(conditions) if quantities[name].facts.reference else None
+        reference = reference_of(conditions) if quantity_fact({"quantity": name}, "reference") else None
         for operand, place in aligned(results, expression, reference).partners:
             of_runs = place.filter(pl.col("run").is_in(rows["run"].unique().implode()))
             for key, condition in selection.rows.items():

@@ -7,13 +7,12 @@ or ``(results, reference) -> rows`` where its facts have a ``reference``.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import Any, Literal
 
 import polars as pl
 
 from lnlab.facts import Facts, QuantityWords
-from lnlab.registry import Entry, Registry
+from lnlab.registry import Registry
 from lnlab.specfile.expressions import Expression, expression_of
 from lnlab.tables import Results
 
@@ -63,27 +62,9 @@ class QuantityFacts(Facts):
     words: QuantityWords | None = None
 
 
-class _Entries(dict[str, "Entry[Callable[..., pl.DataFrame]]"]):
-    """The registered quantities, and any expression by its name. Iteration has the former alone."""
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and expression_of(name) is not None)
-
-    def __missing__(self, name: str) -> "Entry[Callable[..., pl.DataFrame]]":
-        if (expression := expression_of(name)) is None:
-            raise KeyError(name)
-        # what builds the rows asks for those of other quantities, and so stands above this module
-        rows = partial(import_module("lnlab.select.aligned").expression_rows, expression)
-        rows.__doc__ = f"``{expression.formula}``: over rows of the same run and place."
-        return Entry("quantity", name, rows, facts=_facts_of_expression(expression, self))
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default  # noqa: SIM401 - it is what get does
-
-
-def _facts_of_expression(expression: Expression, entries: _Entries) -> QuantityFacts:
+def _facts_of_expression(expression: Expression) -> QuantityFacts:
     """What follows for an expression from the facts of the derived quantities that it names."""
-    named = {name: entries[name].facts if name in entries else None for name in expression.quantities}
+    named = {name: quantity_facts(name) for name in expression.quantities}
     derived = [facts for facts in named.values() if facts is not None]
     known = not any(facts.of is None and facts.table is None for facts in derived)
     # Where one part does not say what it is made of, nobody may leave out rows (None).
@@ -112,14 +93,17 @@ def _facts_of_expression(expression: Expression, entries: _Entries) -> QuantityF
     )
 
 
-class _Quantities(Registry[Callable[..., pl.DataFrame]]):
-    def __init__(self) -> None:
-        super().__init__("quantity", QuantityFacts)
-        self._entries = _Entries()
+quantities: Registry[Callable[..., pl.DataFrame]] = Registry("quantity", QuantityFacts)
+"""Builders ``(results: Results) -> rows``. An expression is registered nowhere."""
 
 
-quantities: Registry[Callable[..., pl.DataFrame]] = _Quantities()
-"""Builders ``(results: Results) -> rows``. An expression is built by its name, and registered nowhere."""
+def quantity_facts(name: object) -> QuantityFacts | None:
+    """The facts of a derived quantity, registered or an expression. None means that the name is of no such quantity."""
+    if name in quantities.entries:
+        facts: QuantityFacts = quantities.entries[str(name)].facts
+        return facts
+    expression = expression_of(name) if isinstance(name, str) else None
+    return None if expression is None else _facts_of_expression(expression)
 
 
 def register_alike(
@@ -146,7 +130,7 @@ def quantity_fact(selection: Mapping[str, Any], fact_name: str) -> Any:
     """A fact of the derived quantity that a selection names, the first of several that states it, or None."""
     quantity = selection.get("quantity")
     names = quantity if isinstance(quantity, list | tuple) else [quantity]
-    values = (getattr(quantities.entries[name].facts, fact_name) for name in names if name in quantities.entries)
+    values = (getattr(facts, fact_name) for name in names if (facts := quantity_facts(name)) is not None)
     return next((value for value in values if value), None)
 
 

@@ -10,6 +10,7 @@ import pytest
 from lnlab.errors import LabError
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.aligned import aligned, alone_in_words
+from lnlab.select.quantity import quantity_facts
 from lnlab.select.select import Selected, quantity_rows, select_measured_rows
 from lnlab.select.selection import parse_selection
 from lnlab.specfile.expressions import parse_name
@@ -161,15 +162,14 @@ def test_a_quantity_that_is_not_there_is_named(measured):
 
 
 def test_it_inherits_what_its_quantities_say_of_themselves(training, trained, setting):
-    facts = quantities["best_lr / optimal_lr"].facts
+    facts = quantity_facts("best_lr / optimal_lr")
     assert (facts.over, facts.across, facts.trained, facts.whole_run) == ("optimizer.lr", True, True, True)
     assert facts.of == ("nll",)
-    assert quantities["gradient_norm * learned_fraction"].facts.reference == "best"
-    assert quantities["gradient_norm * learned_fraction"].facts.of == ("gradient_norm", "nll", "unigram_entropy")
-    assert not quantities["gradient_norm * final_nll"].facts.whole_run
+    assert quantity_facts("gradient_norm * learned_fraction").reference == "best"
+    assert quantity_facts("gradient_norm * learned_fraction").of == ("gradient_norm", "nll", "unigram_entropy")
+    assert not quantity_facts("gradient_norm * final_nll").whole_run
     assert "gradient_norm * final_nll" not in list(quantities.entries)  # registered nowhere
-    with pytest.raises(KeyError):
-        quantities.entries["no_such_quantity"]
+    assert quantity_facts("no_such_quantity") is None
 
 
 def test_a_reference_is_that_of_the_selection(training, trained, setting):

@@ -9,7 +9,8 @@ import pytest
 import lnlab
 from lnlab.errors import LabError
 from lnlab.report.kept_rows import quantities_of_claim, quantities_of_section
-from lnlab.select.select import level_crossings, select_measured_rows
+from lnlab.select.rows import level_crossings
+from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
 from lnlab.specfile.step_levels import StepLevel, step_level
 from tests.toy_specs import TRAINED, toy_spec

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lnlab.app.planning.local_files import survey_files
+from lnlab.app.local_files import survey_files
 from lnlab.app.planning.models import BuiltModels, variants_by_parts
 from lnlab.app.planning.schedule_notes import schedule_notes
 from lnlab.app.planning.undecidable import undecidable_note, undecidable_seeds

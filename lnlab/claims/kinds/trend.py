@@ -14,13 +14,14 @@ import scipy  # scipy.special takes a while to import, and loads when it is firs
 
 from lnlab.analyse.statistics.kendall import kendall_tau
 from lnlab.analyse.statistics.page_trend import page_test
-from lnlab.claims.claim import Detail, Finding, VerdictLabel, claims
+from lnlab.claims.claim import Finding, VerdictLabel, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion, law_word
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
 from lnlab.claims.outlook import outlook_text
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import N_INIT, N_TRAINED, Sample, arm_of, exclusion_notes
 from lnlab.claims.student import explained_verdict, interval_of, measured_finding, unjudged_finding
+from lnlab.claims.verdict_details import Detail
 from lnlab.keys import Json
 from lnlab.select.series import select_series
 from lnlab.specfile.columns import COLUMNS

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
+from lnlab.app.formats import format_count
 from lnlab.cli.codes import FAILED
 from lnlab.cli.options import Quiet
-from lnlab.app.formats import format_count
 from lnlab.cli.terminal import err, one_line, out
 from lnlab.errors import LabError
-from lnlab.issues import Issue
 from lnlab.files import replacing
+from lnlab.issues import Issue
 from lnlab.userfiles import read_user_file, user_path
 
 INDEX_EXAMPLE = "Example: [bold]lnlab index reports --readme README.md[/bold]"
@@ -35,11 +35,12 @@ def index(
             "--readme",
             metavar="FILE",
             parser=user_path,
-            help="A README: the answers of the questions that it lists, and its pictures (assets/<question>.png), are written.",
+            help="A README: the answers of the questions that it lists, and its pictures, are written.",
         ),
     ] = None,
     templates: Annotated[
-        Path | None, typer.Option("--templates", metavar="FOLDER", help="Your own templates, used before the shipped ones.")
+        Path | None,
+        typer.Option("--templates", metavar="FOLDER", help="Your own templates, used before the shipped ones."),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; say what is out of date.")] = False,
     quiet: Quiet = False,
@@ -79,5 +80,3 @@ def index(
     if not quiet:
         err().print(format_count(len(cards), "question"))
     raise typer.Exit(FAILED if unreadable or (check and outdated) else 0)
-
-

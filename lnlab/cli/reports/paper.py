@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from lnlab.cli.options import Quiet
 from lnlab.app.formats import format_count
+from lnlab.cli.options import Quiet
 from lnlab.cli.terminal import err, out
 from lnlab.userfiles import user_path
 

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from lnlab.app.formats import format_count, format_quantity
-from lnlab.app.request import open_store, request_for, stored_plan
+from lnlab.app.request import open_store, request_for
+from lnlab.app.stored_plans import stored_plan
 from lnlab.cli.options import Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
 from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError

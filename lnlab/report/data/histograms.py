@@ -17,7 +17,8 @@ from lnlab.report.data.downsample import MAX_POINTS
 from lnlab.report.data.figure import FigureData, as_seeds
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import mean_points, missing_runs_sentence
-from lnlab.select.select import narrow_rows, runs_with
+from lnlab.select.rows import narrow_rows
+from lnlab.select.select import runs_with
 from lnlab.tables import Results
 
 MAX_HISTOGRAM_STEPS = 24

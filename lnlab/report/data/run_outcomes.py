@@ -10,8 +10,9 @@ import polars as pl
 from lnlab.keys import Json
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import source_rows_of
-from lnlab.select.quantity import quantities
-from lnlab.select.select import reference_of, runs_with, select_measured_rows
+from lnlab.select.quantity import quantity_facts
+from lnlab.select.rows import reference_of
+from lnlab.select.select import runs_with, select_measured_rows
 from lnlab.select.selection import QUANTITY_TABLES
 from lnlab.specfile.references import REFERENCE
 from lnlab.tables import Results
@@ -55,7 +56,7 @@ def labelled_runs(results: Results, where: Mapping[str, Json]) -> tuple[pl.DataF
 def is_known_quantity(results: Results, quantity: str) -> bool:
     """Whether a quantity is stored or can be derived."""
     tables = (results.tables[name] for name in QUANTITY_TABLES if name in results.tables)
-    return quantity in quantities.entries or any(quantity in table["quantity"] for table in tables)
+    return quantity_facts(quantity) is not None or any(quantity in table["quantity"] for table in tables)
 
 
 def last_numbers(

@@ -14,7 +14,7 @@ from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.wording import axis_value_name, count_noun, join_words
-from lnlab.select.quantity import quantities
+from lnlab.select.quantity import quantity_facts
 from lnlab.select.select import Selected, leading_runs
 from lnlab.select.selection import QUANTITY_TABLES
 from lnlab.select.settings import settings_of
@@ -242,8 +242,7 @@ def source_rows_of(results: Results, quantity: str, rows: pl.DataFrame) -> dict[
     Only rows of these runs, unless the quantity compares a run with others, or is one number of several runs.
     """
     runs = pl.col("run").is_in(rows["run"].unique().implode())
-    if quantity in quantities.entries:
-        facts = quantities[quantity].facts
+    if (facts := quantity_facts(quantity)) is not None:
         if facts.across or facts.over:  # a run's number follows from those of others
             runs = pl.lit(value=True)
         if facts.parts:
@@ -254,7 +253,7 @@ def source_rows_of(results: Results, quantity: str, rows: pl.DataFrame) -> dict[
                     for name in QUANTITY_TABLES
                     if name in results.tables
                 }
-                of_part = source_rows_of(results, part, rows) if part in quantities.entries else of_part
+                of_part = source_rows_of(results, part, rows) if quantity_facts(part) is not None else of_part
                 for name, frame in of_part.items():
                     sources.setdefault(name, []).append(frame)
             return {name: pl.concat(frames).unique(maintain_order=True) for name, frames in sources.items()}

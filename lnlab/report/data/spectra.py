@@ -21,7 +21,8 @@ from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.words.wording import format_short, in_variant, moment_in_words
-from lnlab.select.select import narrow_rows, runs_with
+from lnlab.select.rows import narrow_rows
+from lnlab.select.select import runs_with
 from lnlab.tables import Results
 
 Band = Literal["seeds", "draws", "parts"]

@@ -27,7 +27,8 @@ from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.spectral_words import matrix_in_words
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking
-from lnlab.select.select import narrow_rows, runs_with
+from lnlab.select.rows import narrow_rows
+from lnlab.select.select import runs_with
 from lnlab.tables import Results
 
 _RESIDUAL_OF_END: Mapping[str, str] = {

@@ -18,7 +18,8 @@ from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Grid
 from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import count_noun, format_number, format_short, join_words
-from lnlab.select.select import narrow_rows, runs_with
+from lnlab.select.rows import narrow_rows
+from lnlab.select.select import runs_with
 from lnlab.tables import Results
 
 _SCORE = "sentence_bleu"

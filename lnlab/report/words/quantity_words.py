@@ -14,7 +14,7 @@ from lnlab.keys import Json
 from lnlab.measured.training import OF_ANOTHER_LOOP
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.loss_units import fill_units, is_own_loss
-from lnlab.select.quantity import quantities
+from lnlab.select.quantity import quantity_facts
 from lnlab.specfile.expressions import expression_of
 
 _stored: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("stored", default={})  # noqa: B039 - never changed
@@ -38,8 +38,9 @@ def quantity_words(name: str) -> QuantityWords | None:
         formula = expression.spelled(quantity_name)
         # without a label its name says all that there is to say
         return QuantityWords(expression.label or formula, expression.unit or "", formula if expression.label else "")
-    own: QuantityWords | None = quantities.entries[name].facts.words if name in quantities.entries else None
-    own = own or (OF_ANOTHER_LOOP.get(name) if is_own_loss() else None) or MEASURED.get(name)
+    facts = quantity_facts(name)
+    derived = None if facts is None else facts.words
+    own = derived or (OF_ANOTHER_LOOP.get(name) if is_own_loss() else None) or MEASURED.get(name)
     if name not in _stored.get():
         return own
     words = QuantityWords(**_stored.get()[name])

@@ -6,7 +6,7 @@ from lnlab.keys import Json
 from lnlab.report.words.wording import axis_value_name, format_value, join_words
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.references import has_one_kind
-from lnlab.select.select import reference_of
+from lnlab.select.rows import reference_of
 from lnlab.specfile.references import BEST, parse_reference
 from lnlab.specfile.values import value_label
 from lnlab.tables import Results

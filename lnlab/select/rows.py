@@ -1,0 +1,227 @@
+"""The rows of quantities that are stored or registered, and conditions on rows, one at a time.
+
+An expression is made of such rows (``lnlab.select.aligned``). ``lnlab.select.select`` applies whole selections.
+"""
+
+from contextlib import suppress
+
+import polars as pl
+
+from lnlab.issues import Issue
+from lnlab.keys import Json, canonical
+from lnlab.plugins import building
+from lnlab.select.quantity import SITE, STATE, quantities, quantity_fact
+from lnlab.select.references import NoReference
+from lnlab.select.run_status import stopped_early
+from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection, value_list
+from lnlab.select.settings import NothingSelected, settings_of
+from lnlab.setting import STACKS
+from lnlab.specfile.columns import LAST
+from lnlab.specfile.references import BEST, REFERENCE
+from lnlab.specfile.step_levels import StepLevel, step_level
+from lnlab.specfile.values import matches
+from lnlab.tables import Results
+
+
+def plain_rows(results: Results, selection: Selection, *, narrowed: bool = False) -> pl.DataFrame:
+    """Every row of the stored and registered quantities that a selection names, before any other condition.
+
+    Derived rows are kept in ``results.derived``. With ``narrowed``, rows of tables in files are left out if the other
+    conditions cannot take them: all of them may not fit in memory.
+
+    Raises:
+        NothingSelected: a quantity is measured against a reference, and there is none.
+    """
+    measured = pl.col("quantity").is_in(selection.names) if "quantity" in selection.written else pl.lit(value=True)
+    present = [name for name in QUANTITY_TABLES if name in results.tables]
+    parts = []
+    for name in present:
+        in_files = narrowed and name in results.scans
+        conditions = _conditions_of_files(results, name, measured, selection) if in_files else [measured]
+        parts.append(results.rows(name, *conditions))
+    for name in selection.names:
+        if name not in quantities.entries:
+            continue
+        entry = quantities[name]
+        against = entry.facts.reference is not None
+        reference = reference_of(selection.written) if against else None
+        # Kept with the results: a claim reads them once a seed and place, and they may follow from many runs.
+        key = name if reference is None else canonical([name, reference])
+        if key not in results.derived:
+            try:
+                with building("quantity", name, entry.origin):
+                    rows = entry.build(results, reference) if against else entry.build(results)
+                    if not isinstance(rows, pl.DataFrame):
+                        raise TypeError(f"it returned {type(rows).__name__}, and no polars.DataFrame")
+                    if not {*STATE, "quantity", "value"} <= set(rows.columns):
+                        raise TypeError(f"its rows have the columns {', '.join(rows.columns)}; see total_gradient.py")
+                    seed, value = rows.schema["seed"], rows.schema["value"]
+                    if not seed.is_integer() or not (value.is_numeric() or value == pl.Boolean):
+                        raise TypeError(f"its seeds are {seed} and its values {value}; see total_gradient.py")
+                results.derived[key] = rows
+            except NoReference as error:
+                raise NothingSelected(*error.issues) from error
+        parts.append(results.derived[key])
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _conditions_of_files(results: Results, table: str, measured: pl.Expr, selection: Selection) -> list[pl.Expr]:
+    """Conditions by which a table in files is read, so that rows that the selection cannot take stay out of memory."""
+    conditions = [measured]
+    # A key that is absent reads as None, which is neither a word nor a number: then nothing is left out by it.
+    splits, steps, seeds = (value_list(selection.rows.get(name)) for name in ("split", "step", "seed"))
+    if table == "curves" and all(isinstance(split, str) for split in splits):
+        conditions.append(pl.col("split").is_in(splits))
+    if LAST in steps:  # which step that is, runs decide that the selection leaves out
+        group = ["run", "quantity", *(["split"] if table == "curves" else [])]
+        latest = results.scans[table](*conditions, exact=False).group_by(group).agg(pl.col("step").max())
+        whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped_early(results.runs)
+        runs = results.runs.filter(whole).lazy().select("run", _end="steps")
+        ends = latest.join(runs, on="run").group_by("_end", *group[1:]).agg(pl.col("step").max())
+        last = {*ends.collect(engine="streaming")["step"], *results.runs["steps"]}
+        return [*conditions, pl.col("step").is_in([*filter(_is_whole, steps), *last])]
+    if all(map(_is_whole, steps)):
+        conditions.append(pl.col("step").is_in(steps))
+    if selection.setting:
+        with suppress(NothingSelected):  # it is said where the selection itself is applied
+            variants = settings_of(results).select(selection.setting)["variant"]
+            conditions.append(pl.col("variant").is_in(variants.to_list()))
+    if "layer" not in selection.rows and all(map(_is_whole, seeds)):  # the last layer is that of all seeds
+        conditions.append(pl.col("seed").is_in(seeds))
+    return conditions
+
+
+def _is_whole(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def reference_of(conditions: Conditions) -> Json:
+    """What a selection is measured against: what it names, else what its quantity takes by itself, else None.
+
+    A quantity that compares variants takes those that the selection takes, by their settings.
+    """
+    if REFERENCE in conditions or quantity_fact(conditions, "reference") != "compared":
+        return conditions.get(REFERENCE)
+    return dict(parse_selection(conditions).setting) or BEST
+
+
+def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json) -> pl.DataFrame:
+    """The rows that meet one condition."""
+    if key == "layer":
+        return _layers(results, rows, value_list(condition))
+    if key == "step" and (level := step_level(condition)) is not None:
+        return _at_level(results, rows, level)
+    if key == "step" and LAST in value_list(condition):
+        return _steps(results, rows, value_list(condition))
+    if key in rows.columns:
+        # A condition is read once for each distinct value, of which there are few, and not once a row.
+        matching = [value for value in rows[key].unique().to_list() if matches(value, condition)]
+        return rows.filter(pl.col(key).is_in(pl.Series(matching, dtype=rows.schema[key]).implode(), nulls_equal=True))
+    if key == "status":
+        runs = narrow_rows(results, results.runs, key, condition)
+        return rows.filter(pl.col("run").is_in(runs["run"].implode()))
+    return rows.join(settings_of(results).select({key: condition}), on="variant", how="semi", maintain_order="left")
+
+
+def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFrame:
+    """Rows at these steps. ``last`` is where runs of that length that came to their end are measured last.
+
+    So a diverged run has no such row: its own last row would come from before the divergence.
+    """
+    runs = results.runs
+    whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped_early(runs)
+    rows = rows.join(runs.select("run", _end="steps", _whole=whole), on="run", how="left", maintain_order="left")
+    group = [column for column in ("_end", "quantity", "split") if column in rows.columns]
+    last = pl.coalesce(pl.col("step").filter(pl.col("_whole")).max().over(group), "_end")
+    numbers = [step for step in steps if isinstance(step, int | float) and not isinstance(step, bool)]
+    return rows.filter(pl.col("step").is_in(numbers) | (pl.col("step") == last)).drop("_end", "_whole")
+
+
+def level_crossings(results: Results, level: StepLevel) -> pl.DataFrame:
+    """``run at nearest``: the updates after which a run first is at a level, straight between its records.
+
+    A run reaches the level where its curve is first on the other side than at its first record. ``at`` is null for a
+    run that never reaches it, and ``nearest`` is the finite value that is nearest to it.
+
+    Raises:
+        NothingSelected: the quantity was not measured, or has several numbers of a run at a step.
+    """
+    if (key := f"step at {level}") in results.derived:
+        return results.derived[key]
+    place = f"step: at {level}"
+    rows = plain_rows(results, parse_selection({"quantity": level.quantity}))
+    rows = rows.filter(pl.col("value").is_finite())
+    if rows.is_empty():
+        what = f"nothing measured is called '{level.quantity}'"
+        raise NothingSelected(Issue("not-measured", place, what, "name a quantity of whole runs"))
+    # A number at a site is none of the whole run.
+    whole = [column for column in SITE if column in rows.columns]
+    rows = rows.filter(pl.all_horizontal(pl.col(whole).is_null())) if whole else rows
+    splits = rows["split"].drop_nulls().unique().sort().to_list() if "split" in rows.columns else []
+    if level.split is not None:
+        rows = rows.filter(pl.col("split") == level.split) if splits else rows.clear()
+    elif len(splits) > 1:
+        remedy = f"name one: at {splits[-1]} {level}"
+        raise NothingSelected(Issue("ambiguous", place, f"it is there on {' and '.join(splits)}", remedy))
+    if rows.is_empty() or rows.select("run", "step").is_duplicated().any():
+        count = "no number" if rows.is_empty() else "several numbers"
+        what = f"'{level.quantity}' has {count} of a whole run at a step"
+        raise NothingSelected(Issue("ambiguous", place, what, f"it is there on {', '.join(splits) or 'no split'}"))
+    value, step = pl.col("value"), pl.col("step")
+    rows = rows.sort("run", "step", maintain_order=True)
+    side = (value - level.value).sign()
+    reached = (side == 0) | (side != side.first().over("run"))
+    before, was = step.shift().over("run"), value.shift().over("run")
+    between = before + (level.value - was) / (value - was) * (step - before)
+    at = pl.when(side == 0).then(step.cast(pl.Float64)).otherwise(between)
+    far = (value - level.value).abs()
+    crossings = rows.with_columns(_reached=reached, _at=at).group_by("run", maintain_order=True)
+    found = crossings.agg(at=pl.col("_at").filter("_reached").first(), nearest=value.sort_by(far).first())
+    results.derived[key] = found
+    return found
+
+
+def _at_level(results: Results, rows: pl.DataFrame, level: StepLevel) -> pl.DataFrame:
+    """The rows where each run first reaches a level, by linear interpolation. ``step`` is rounded up.
+
+    A run that is not there, or has no records on both sides of it, has no row.
+    """
+    crossings = level_crossings(results, level).drop_nulls("at").select("run", _at="at")
+    # Columns that tell one curve along ``step`` from another: each is read between its own records.
+    line = [
+        name
+        for name, kind in rows.schema.items()
+        if name not in ("step", "value", "measurement") and not kind.is_nested()
+    ]
+    rows = rows.join(crossings, on="run", maintain_order="left").sort("step", maintain_order=True)
+    before, was = pl.col("step").shift().over(line), pl.col("value").shift().over(line)
+    rows = rows.with_columns(_before=before, _was=was).filter(pl.col("step") >= pl.col("_at"))
+    first = rows.unique(line, keep="first", maintain_order=True)
+    exact = pl.col("step") == pl.col("_at")
+    share = (pl.col("_at") - pl.col("_before")) / (pl.col("step") - pl.col("_before"))
+    value = pl.when(exact).then("value").otherwise(pl.col("_was") + share * (pl.col("value") - pl.col("_was")))
+    first = first.filter(exact | pl.col("_before").is_not_null())
+    step = pl.col("_at").ceil().cast(rows.schema["step"])
+    return first.with_columns(value=value, step=step).drop("_at", "_before", "_was")
+
+
+def _layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.DataFrame:
+    """Layers by number, by ``null``, or as ``first`` and ``last`` of the row's own stack (not the final norm)."""
+    settings = settings_of(results)
+    last = pl.col("number").cast(pl.Int32)
+    counts = [
+        settings.numbers(f"{stack}.layers").select("variant", stack=pl.lit(stack), _last=last) for stack in STACKS
+    ]
+    rows = rows.join(pl.concat(counts), on=["variant", "stack"], how="left", maintain_order="left")
+    layer = pl.col("layer")  # a model from elsewhere has the layers that its sites count
+    rows = rows.with_columns(pl.coalesce("_last", layer.max().over("variant", "stack")).alias("_last"))
+    numbers = [number for number in layers if isinstance(number, int | float) and not isinstance(number, bool)]
+    mask = layer.is_in(numbers)
+    if "first" in layers:
+        mask = mask | (layer == 1)
+    if "last" in layers:
+        mask = mask | (layer == pl.col("_last"))
+    if None in layers:
+        # Where there is no layer, the comparisons above are null, and not false.
+        mask = mask.fill_null(value=False) | layer.is_null()
+    return rows.filter(mask).drop("_last")
