@@ -146,61 +146,6 @@ def test_a_commit_is_read_from_a_folder_below_the_root(lnlab, repository, monkey
     assert lnlab("diff", "HEAD:tiny.lock", "HEAD:specs/tiny.lock").code == 0
 
 
-def test_two_commits_are_compared_over_all_their_locks(lnlab, repository):
-    changed = lnlab("diff", "HEAD~1", "HEAD", "--json")
-    assert changed.code == 1
-    outcome = changed.json
-    assert list(outcome["differences"]) == ["spec", "verdicts"]
-    (line,), (verdict,) = outcome["differences"].values()
-    assert line["where"] == "tiny: claims.post_above_pre.at_least"
-    assert (line["a"], line["b"]) == ("1.1", "1000")
-    assert verdict["where"] == "tiny: post_above_pre"
-    assert verdict["a"].startswith("supported")
-    assert verdict["b"].startswith("contradicted")
-    same = lnlab("diff", "HEAD", "main")
-    assert (same.code, same.out) == (0, "HEAD and main say the same: 1 lock.\n")
-
-
-def test_a_lock_that_one_commit_lacks_is_named_and_other_files_of_that_ending_are_none(lnlab, repository):
-    subprocess.run([*GIT, "rm", "-q", "specs/tiny.lock"], check=True)
-    Path("poetry.lock").write_text("[[package]]\n")
-    subprocess.run([*GIT, "add", "--all"], check=True)
-    subprocess.run([*GIT, "commit", "-q", "-m", "no figure"], check=True)
-    fewer = lnlab("diff", "HEAD~1", "HEAD", "-q")
-    assert fewer.code == 1
-    assert fewer.out.splitlines() == [
-        "locks:",
-        "  specs/tiny.lock: is there → –",
-        "HEAD~1 and HEAD differ: locks 1.",
-    ]
-
-
-def test_two_stores_are_compared_by_experiment_run_and_row(lnlab, once, tiny, workdir):
-    assert lnlab("run", tiny, "-q", "-w", 1, "--store", "a").code == 0
-    assert lnlab("run", tiny, "-q", "-w", 1, "--store", "a", "-p", "one").code == 0
-    shutil.copytree("a", "b")
-    same = lnlab("diff", "a", "b")
-    assert (same.code, same.out) == (0, "a and b say the same: 2 experiments (spec, verdicts not compared).\n")
-    shutil.rmtree("b")
-    tiny.write_text(tiny.read_text().replace("seeds: 3", "seeds: 2").replace("heads: 2", "heads: 4"))
-    assert lnlab("run", tiny, "-q", "-w", 1, "--store", "b").code == 0
-    differ = lnlab("diff", "a", "b", "--json")
-    assert differ.code == 1
-    kinds = differ.json["differences"]
-    assert [(entry["where"], entry["b"]) for entry in kinds["experiments"]] == [("tiny --profile one", "–")]
-    assert {"where": "tiny: model.heads", "a": "2", "b": "4"} in kinds["settings"]
-    assert {"where": "tiny: placement=post", "a": "seeds 1-3", "b": "seeds 1-2"} in kinds["runs"]
-    assert kinds["numbers"][0]["where"] == "tiny: gradient_norm"
-
-
-def test_a_commit_and_a_store_cannot_be_compared(lnlab, repository):
-    Path("store/plans").mkdir(parents=True)
-    for sides in (("HEAD", "store"), ("HEAD", "specs/tiny.lock"), ("specs/tiny.lock", "store")):
-        refused = lnlab("diff", *sides)
-        assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-        assert "; compare " in refused.err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["in part", pytest.param("one claim", marks=pytest.mark.torture)])
 def test_git_finds_the_commit_that_moved_a_verdict(repository, once, client, monkeypatch, recipe):

@@ -1,4 +1,4 @@
-"""``lnlab diff``: two specs, locks, reports or commits side by side."""
+"""``lnlab diff``: two specs, locks or reports side by side."""
 
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -9,8 +9,6 @@ import typer
 from lnlab.cli.codes import FAILED
 from lnlab.cli.options import AsJsonOption, Plugins, Quiet
 from lnlab.cli.terminal import err, one_line, out, print_json
-from lnlab.errors import LabError
-from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.record.comparison.differences import SideDifference
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 DIFF_EXAMPLE = "Example: [bold]lnlab diff HEAD~1:specs/xiong_fig3.lock specs/xiong_fig3.lock[/bold]"
 _MOST_PRINTED = 20
 _LONGEST = 60
-_SIDES_HELP = "A spec, a lock, the folder of a report, or one of them in a commit as REV:path; a commit; a store."
+_SIDES_HELP = "A spec, a lock, the folder of a report, or one of them in a commit as REV:path."
 
 
 def diff(
@@ -36,29 +34,18 @@ def diff(
     Compares the resolved settings, what the spec asks beyond them (claims, probes, sections), the runs with their
     seeds, the numbers of each quantity, and the verdicts with their estimates and 95 % intervals. Numbers that differ
     by less than 1e-9 of themselves are the same. A lock is compared with its report where that is at hand. A spec has
-    no numbers and no verdicts. For two commits it compares all locks, for two stores all experiments as last used. The
-    look of pages is not compared: lnlab verify does that.
+    no numbers and no verdicts. The look of pages is not compared: lnlab verify does that.
 
     Exit codes: 0 both say the same; 1 they differ; 2 the command is wrong.
     """
-    from lnlab.record.comparison.collections import collection, compare_collections
     from lnlab.record.comparison.differences import compare
     from lnlab.record.comparison.sides import read_side
     from lnlab.record.registries import load_registries
 
-    first, second = collection(a), collection(b)
-    if first and second:
-        comparison = compare_collections(first, second)
-    elif either := first or second:
-        other = b if first else a
-        raise LabError(
-            Issue("wrong-option", other, f"is no {either.kind}", f"compare {either.label} with another {either.kind}")
-        )
-    else:
-        # Without plugins they are loaded only where a side has to be compiled.
-        known = load_registries(plugins) if plugins else None
-        with ExitStack() as stack:
-            comparison = compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
+    # Without plugins they are loaded only where a side has to be compiled.
+    known = load_registries(plugins) if plugins else None
+    with ExitStack() as stack:
+        comparison = compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
     if as_json:
         kinds = {kind: [asdict(entry) for entry in entries] for kind, entries in comparison.differences.items()}
         print_json(

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.locks.lock_report import LOCK_SUFFIX, read_lock
-from lnlab.record.locks.lock_text import LOCK_HEAD
 
 _KINDS = "a spec, a lock, the folder of a report, or REV:path of a commit"
 
@@ -51,32 +50,6 @@ def checked_out(name: str) -> Iterator[Path]:
             if present:
                 _extract(name, root, revision, present, folder)
         yield folder / inside
-
-
-def commit_of(name: str) -> str | None:
-    """The commit that a name means in the repository around the working folder, or None."""
-    if not name or name.startswith("-"):
-        return None
-    command = ["git", "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - git of the user
-    except FileNotFoundError:
-        return None
-    return done.stdout.decode().strip() or None
-
-
-def locks_of_commit(commit: str) -> dict[str, str]:
-    """The locks of a commit, by their paths below the root of the repository: the object that git has of each."""
-    root = Path(_git(commit, Path(), "rev-parse", "--show-toplevel").decode().strip())
-    # -z: paths as they are, where git would put quotes around some.
-    entries = _git(commit, root, "ls-tree", "-r", "-z", "--full-tree", commit).decode(errors="replace").split("\0")
-    objects = {path: facts.split()[2] for facts, _, path in (entry.partition("\t") for entry in entries if entry)}
-    blobs = {path: blob for path, blob in objects.items() if path.endswith(LOCK_SUFFIX)}
-    return {
-        path: blob
-        for path, blob in blobs.items()
-        if _git(commit, root, "cat-file", "blob", blob).startswith(LOCK_HEAD.encode())  # locks of other tools end alike
-    }
 
 
 def _is_in(root: Path, revision: str, path: PurePosixPath) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,29 +95,21 @@ def variant_names(results: Results) -> dict[str, str]:
     return {variant: points.get(variant, EVERY_RUN) for variant in results.runs["variant"].unique(maintain_order=True)}
 
 
-def side_of_rows(label: str, name: str, profile: str | None, results: Results) -> Side:
-    """What the rows of a store say: settings, runs and numbers."""
+def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None = None) -> Side:
+    facts, results, verdicts = read_folder(folder)
+    document = parse_leniently(facts.spec, Path(facts.path))[0]
     names = variant_names(results)
     grouped = results.runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
     return Side(
         label=label,
-        name=name,
-        profile=profile,
-        document=None,
+        name=facts.name,
+        profile=facts.profile,
+        document=_merged(document, facts.profile, facts.overrides),
         settings=values_by_path(settings_of_variants(results)),
         seeds={names[variant]: seeds_text(seeds) for variant, seeds in grouped},
         keys={name: variant for variant, name in names.items()},
-        results=results,
-    )
-
-
-def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None = None) -> Side:
-    facts, results, verdicts = read_folder(folder)
-    document = parse_leniently(facts.spec, Path(facts.path))[0]
-    return replace(
-        side_of_rows(label, facts.name, facts.profile, results),
-        document=_merged(document, facts.profile, facts.overrides),
         verdicts={verdict.claim: verdict for verdict in verdicts},
+        results=results,
         provenance=provenance or {},
         text=facts.spec,
     )
