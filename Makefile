@@ -8,7 +8,7 @@ MAKEFLAGS += --jobs=2
 # Processes that tests start share the compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types floors unit coverage site reference index locks numbers error_rates keys mutants power threads torture clean
+.PHONY: demo test lint types floors unit coverage site reference index locks numbers error_rates keys mutants power size threads torture clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -61,6 +61,10 @@ keys: $(VENV)/.ready
 # How often a verdict is wrong with the truth on the edge: the tables of docs/looks_and_margins.md.
 error_rates: $(VENV)/.ready
 	$(BIN)/python -m tests.claims.error_rates
+
+# How much there is to read: statements in lnlab/, by package.
+size: $(VENV)/.ready
+	$(BIN)/python tests/benchmarks/size.py
 
 # By night. First the tests of which `make test` runs a sample. Then every fault of docs/faults.md, injected at full
 # size: half an hour on two idle cores for stores and processes, and as long for the texts of specs; what was lost is
