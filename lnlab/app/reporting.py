@@ -61,7 +61,7 @@ def write_plan_report(
         raise ReportError(Issue("not-run", stored.spec, what, f"lnlab run {stored.spec} continues from here"))
     refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
     results = plan_results(store, stored)
-    book = LookBook.from_json(*known_looks(into, Path(stored.spec), stored.profile))
+    book = LookBook.from_json(*known_looks(into, Path(stored.spec), stored.profile, stored.overrides))
     verdicts = plan_verdicts(store, stored, results, plugins, book)
     facts = with_fields(facts_from_json(stored.facts["report"], stored.spec), looks=book.to_json())
     return write_report(

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
 from lnlab.claims.claim_scope import claim_scope, results_of_claim, variants_of_claim, with_compared_reference
-from lnlab.claims.look_book import LookBook, claim_criterion
+from lnlab.claims.criterion_digest import claim_criterion
+from lnlab.claims.look_book import LookBook
 from lnlab.claims.looks import spent
 from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_details import Detail, LawWord
@@ -62,7 +63,7 @@ class Ruling:
         detail: what a verdict on a margin of ours says beyond its word, or None.
         law: the value that the sentence names, or None.
         law_word: whether the interval holds it, or None where nothing could be said.
-        look: how many times this criterion has been judged, on growing sets of seeds.
+        look: how many times it has been judged, on growing sets of seeds or by another criterion on these.
         level: two-sided level of the deciding interval, which covers with probability 1 - level.
         bound: probability of either wrong word that all looks together may spend.
         margin: whose the accepted range is.
@@ -206,7 +207,10 @@ def judge_all(
                 )
             finding = _with_runs(judged, finding, own_results)
             if finding.tested and seeds:  # what a rule leaves undecided was no look at the data
-                looks.record(claim["id"], criterion, seeds, number, finding.level)
+                accepted = finding.region_low, finding.region_high
+                looks.record(
+                    claim["id"], criterion, seeds, number, finding.level, verdict=finding.verdict, accepted=accepted
+                )
             verdicts[claim["id"]] = verdict_of(judged, finding, scope)
         except LabError as error:
             reason = "; ".join(str(locate(problem)) for problem in error.issues)

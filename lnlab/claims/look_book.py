@@ -1,29 +1,31 @@
-"""The record of looks: the sets of seeds on which each criterion has been judged. Every look has its own level.
+"""The record of looks: the sets of seeds on which each claim has been judged, and by what. Every look has its level.
 
-A criterion is the kind of a claim with its selections, edges, law, margin and estimand, and the variants that it reads.
-Its words, its sources and its seeds are no part of it. A claim whose criterion changes is another claim. Judging it
-again on the same seeds is no new look. Neither is a judgement that a rule leaves undecided whatever the numbers are.
+The looks at a claim are counted together, whatever name it had, and each has the digest of its criterion
+(``criterion_digest``):
+
+    the same criterion on the same seeds            the same look
+    the same criterion on other seeds               a further look
+    another criterion, seeds that were judged       a further look: the data had been seen when it was chosen
+    another criterion, none of these seeds          the first look at a new claim
+
+A judgement that a rule leaves undecided whatever the numbers are is no look.
 
     book = LookBook.from_json(facts.looks)           what a report, its lock or a store remembers
     judge_all(claims, results, looks=book)           each claim at the level of its look, recorded if judged
-    book.to_json()                                   claim -> [{look, seeds, n, alpha, date, commit, criterion}]
+    book.to_json()                                   claim -> [{look, seeds, n, alpha, date, commit, criterion, ...}]
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from typing import Any
 
-from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
-from lnlab.errors import LabError
-from lnlab.keys import Json, digest
-from lnlab.select.select import runs_with
+from lnlab.claims.criterion_digest import covers
+from lnlab.keys import Json
 from lnlab.specfile.seeds import parse_seeds
-from lnlab.tables import Results
 
-DESCRIPTIVE = ("id", "says", "primary", "role", "because", "source", "published", "calibration", "seeds", "looks")
-"""Fields of a claim that belong to no criterion."""
-_DIGITS = 12
+Accepted = tuple[float | None, float | None]
+"""The edges of an accepted range. None means unbounded."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Look:
         commit: of the repository at that time, or nothing.
         criterion: the digest of what was judged. Empty for a look that was recorded afterwards, which counts for its
             claim whatever its criterion is.
+        verdict: the word that it gave, or nothing where that is not known.
+        accepted: the accepted range, or None where it is not known.
     """
 
     look: int
@@ -46,10 +50,36 @@ class Look:
     date: str = ""
     commit: str = ""
     criterion: str = ""
+    verdict: str = ""
+    accepted: Accepted | None = None
 
     def to_json(self) -> dict[str, Json]:
-        """The look as plain values."""
-        return {**asdict(self), "seeds": list(self.seeds), "n": len(self.seeds)}
+        """The look as plain values, without those that are not known of its verdict."""
+        accepted = None if self.accepted is None else list(self.accepted)
+        values = {**asdict(self), "seeds": list(self.seeds), "n": len(self.seeds), "accepted": accepted}
+        return {name: value for name, value in values.items() if value or name not in ("verdict", "accepted")}
+
+    @classmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> "Look":
+        """A look as ``to_json`` has it, or with its ``seeds`` alone, which may stand as in a spec (``1-10``)."""
+        accepted = stated.get("accepted")
+        day, commit, criterion, verdict = (
+            str(stated.get(name) or "") for name in ("date", "commit", "criterion", "verdict")
+        )
+        return cls(
+            look=int(stated.get("look") or 0),
+            seeds=tuple(sorted(parse_seeds(stated["seeds"]))),
+            alpha=float(stated.get("alpha") or 0.0),
+            date=day,
+            commit=commit,
+            criterion=criterion,
+            verdict=verdict,
+            accepted=(accepted[0], accepted[1]) if accepted else None,
+        )
+
+    def is_on(self, criterion: str, seeds: Collection[int]) -> bool:
+        """Whether this look has judged these seeds by this criterion."""
+        return set(self.seeds) == set(seeds) and covers(self.criterion, criterion)
 
 
 @dataclass
@@ -61,7 +91,7 @@ class LookBook:
 
     @classmethod
     def from_json(cls, *records: Mapping[str, Iterable[Mapping[str, Any]]], commit: str = "") -> "LookBook":
-        """The looks of several records, earlier ones first. A set of seeds that stands in several counts once.
+        """The looks of several records, by day. A look that stands in several counts once.
 
         Args:
             records: claim -> looks. A look must have ``seeds``, a list or as in a spec (``1-10``).
@@ -70,15 +100,18 @@ class LookBook:
         book = cls(commit=commit)
         for record in records:
             for claim, looks in record.items():
+                known = book.looks.setdefault(claim, [])
                 for stated in looks:
-                    seeds = tuple(sorted(parse_seeds(stated["seeds"])))
-                    known = book.looks.setdefault(claim, [])
-                    criterion = str(stated.get("criterion") or "")
-                    if any(set(look.seeds) == set(seeds) and _same(look.criterion, criterion) for look in known):
-                        continue
-                    texts = {name: str(stated.get(name) or "") for name in ("date", "commit")}
-                    number = 1 + sum(_same(look.criterion, criterion) for look in known)
-                    known.append(Look(number, seeds, float(stated.get("alpha") or 0.0), **texts, criterion=criterion))
+                    look = Look.from_json(stated)
+                    if not any(earlier.is_on(look.criterion, look.seeds) for earlier in known):
+                        known.append(look)
+        for claim, known in book.looks.items():
+            # Of one day each has its number. One that was entered afterwards has none, and stands in front.
+            known.sort(key=lambda look: (look.date, look.look))
+            book.looks[claim] = [
+                replace(look, look=1 + len(looks_before(known[:place], look.criterion, look.seeds)))
+                for place, look in enumerate(known)
+            ]
         return book
 
     def to_json(self) -> dict[str, list[dict[str, Json]]]:
@@ -86,84 +119,81 @@ class LookBook:
         return {claim: [look.to_json() for look in looks] for claim, looks in self.looks.items() if looks}
 
     def number(self, claim: str, criterion: str, seeds: Collection[int]) -> int:
-        """Which look at a criterion a set of seeds is: that of the same set, else one more than there were."""
+        """Which look at a claim this is: the one that there was on these seeds, else one more than there were."""
         known = self._known(claim, criterion)
-        numbers = [n for n, look in enumerate(known, 1) if set(look.seeds) == set(seeds)]
-        return numbers[0] if numbers else len(known) + 1
+        place = next((place for place, look in enumerate(known) if look.is_on(criterion, seeds)), len(known))
+        return 1 + len(looks_before(known[:place], criterion, seeds))
 
     def seen(self, claim: str, criterion: str, seeds: Collection[int]) -> bool:
-        """Whether a criterion has been judged on this set of seeds."""
-        return any(set(look.seeds) == set(seeds) for look in self._known(claim, criterion))
+        """Whether these seeds have been judged by this criterion."""
+        return any(look.is_on(criterion, seeds) for look in self._known(claim, criterion))
 
     def _known(self, claim: str, criterion: str) -> list[Look]:
-        """The looks at a criterion, under the name of this claim and of others: a new name makes no first look."""
-        known = [look for look in self.looks.get(claim, ()) if _same(look.criterion, criterion)]
-        sets = {frozenset(look.seeds) for look in known}
-        elsewhere: dict[frozenset[int], Look] = {}
-        for name, looks in self.looks.items():
-            if name != claim and criterion:
-                elsewhere |= {frozenset(look.seeds): look for look in looks if look.criterion == criterion}
-        if not elsewhere.keys() <= sets:
-            known += [look for of_seeds, look in elsewhere.items() if of_seeds not in sets]
-            known.sort(key=lambda look: len(look.seeds))  # of the names each has its own numbers, and seeds were added
-        return known
+        """The looks at a claim, and those at its criteria under other names: a new name makes no first look."""
+        known = list(self.looks.get(claim, ()))
+        others = [look for name, looks in self.looks.items() if name != claim for look in looks]
+        criteria = {criterion, *(look.criterion for look in known)} - {""}
+        while renamed := [look for look in others if look.criterion and any(_alike(look, c) for c in criteria)]:
+            known += [look for look in renamed if not any(each.is_on(look.criterion, look.seeds) for each in known)]
+            others = [look for look in others if look not in renamed]
+            criteria |= {look.criterion for look in renamed}
+        return sorted(known, key=lambda look: (look.date, look.look))
 
-    def record(self, claim: str, criterion: str, seeds: Collection[int], number: int, alpha: float) -> None:
-        """Record a judged look. One on the same seeds keeps its date, and gets this number and level.
+    def record(
+        self,
+        claim: str,
+        criterion: str,
+        seeds: Collection[int],
+        number: int,
+        alpha: float,
+        *,
+        verdict: str = "",
+        accepted: Accepted | None = None,
+    ) -> None:
+        """Record a judged look. One that there was keeps its date, and gets this number, level and verdict.
 
         Earlier looks without a criterion are of this one from now on.
         """
         known = self.looks.setdefault(claim, [])
         known[:] = [replace(look, criterion=look.criterion or criterion) for look in known]
-        ordered = tuple(sorted(seeds))
-        for place, look in enumerate(known):
-            if set(look.seeds) == set(seeds) and _same(look.criterion, criterion):
-                known[place] = replace(look, look=number, seeds=ordered, alpha=alpha, criterion=criterion)
-                return
-        known.append(
-            Look(
-                look=number,
-                seeds=ordered,
-                alpha=alpha,
-                date=date.today().isoformat(),
-                commit=self.commit,
-                criterion=criterion,
+        there = next((place for place, look in enumerate(known) if look.is_on(criterion, seeds)), None)
+        if there is None:
+            known.append(
+                Look(
+                    look=number,
+                    seeds=tuple(sorted(seeds)),
+                    alpha=alpha,
+                    date=date.today().isoformat(),
+                    commit=self.commit,
+                    criterion=criterion,
+                    verdict=verdict,
+                    accepted=accepted,
+                )
             )
-        )
+        else:
+            known[there] = replace(known[there], look=number, alpha=alpha, verdict=verdict, accepted=accepted)
 
 
-def claim_criterion(claim: Mapping[str, Json], results: Results) -> tuple[str, tuple[int, ...]]:
-    """The digest of a claim's criterion and the seeds it is judged on, both empty if it reads no rows.
+def looks_before(looks: Iterable[Look], criterion: str, seeds: Collection[int]) -> list[Look]:
+    """Those of some looks that count before one by this criterion on these seeds.
 
-    Args:
-        claim: resolved.
-        results: of the experiment.
+    They are linked with it, at once or through each other: by the criterion, or by a seed that was judged.
     """
-    variants: set[str] = set()
-    seeds: set[int] = set()
-    try:
-        own = results_of_claim(claim, results)
-        for selection in selections_of_claim(claim):
-            # Of further seeds those variants alone run that the claim reads; what it asks about is the same.
-            variants |= set(runs_with(results, selection, claim.get("over"))["variant"])
-            seeds |= set(runs_with(own, selection, claim.get("over"))["seed"])
-    except LabError:
-        return "", ()
-    parts = {key: value for key, value in claim.items() if key not in DESCRIPTIVE and value is not None}
-    for key, value in parts.items():
-        if isinstance(value, Mapping):  # a selection; judging it on further seeds is another look, no other criterion
-            parts[key] = {column: condition for column, condition in value.items() if column != "seed"}
-    return digest([parts, sorted(variants)])[:_DIGITS], tuple(sorted(seeds))
+    linked: list[Look] = []
+    apart = list(looks)
+    criteria, judged = [criterion], set(seeds)
+
+    def is_linked(look: Look) -> bool:
+        return any(_alike(look, each) for each in criteria) or not judged.isdisjoint(look.seeds)
+
+    while found := [look for look in apart if is_linked(look)]:
+        linked += found
+        apart = [look for look in apart if look not in found]
+        criteria += [look.criterion for look in found]
+        judged.update(*(look.seeds for look in found))
+    return linked
 
 
-def look_sentence(looks: Sequence[Look]) -> str:
-    """``look 2 of 2, on 10 seeds, at 98.75 %``: the last look in words, or "" if there was none."""
-    if not looks:
-        return ""
-    last = looks[-1]
-    return f"look {last.look} of {len(looks)}, on {len(last.seeds)} seeds, at {100 * (1 - last.alpha):.6g} %"
-
-
-def _same(one: str, other: str) -> bool:
-    # A look that was recorded without a criterion counts for whatever its claim is judged by.
-    return not one or not other or one == other
+def _alike(look: Look, criterion: str) -> bool:
+    """Whether a criterion is that of a look but for restrictions of either."""
+    return covers(look.criterion, criterion) or covers(criterion, look.criterion)

@@ -11,23 +11,22 @@ import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
-from lnlab.claims.look_book import DESCRIPTIVE, LookBook, claim_criterion
+from lnlab.claims.criterion_digest import claim_criterion, criterion_digest
+from lnlab.claims.look_book import LookBook
 from lnlab.compile.front import setting_namer
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
-from lnlab.keys import Json, canonical, digest
+from lnlab.keys import Json, canonical
 from lnlab.record.held_rows import with_comparators
 from lnlab.record.judge_again import JudgedReport
 from lnlab.record.judging import claims_as_judged
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.kept_rows import entry_of_runs, in_order_of_runs
-from lnlab.select.references import NoReference, reference_variants
 from lnlab.select.seeds import results_where
 from lnlab.select.select import runs_with
-from lnlab.select.selection import Conditions, parse_selection
+from lnlab.select.selection import parse_selection
 from lnlab.select.settings import NothingSelected
-from lnlab.specfile.references import REFERENCE
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class JoinedReports:
         asked_before: dict[str, list[tuple[int, Claim]]] = {}
         for place, part in enumerate(self.parts):
             for claim in part.claims.values():
-                asked_before.setdefault(_question(claim, part.results), []).append((place, claim))
+                asked_before.setdefault(criterion_digest(claim, part.results), []).append((place, claim))
         known: dict[str, Claim] = {}
         verdicts: dict[str, Verdict] = {}
         looks: dict[str, list[Mapping[str, Any]]] = {}
@@ -141,7 +140,7 @@ class JoinedReports:
         names = {claim["id"] for claim in claims}
         for claim in claims:
             name: str = claim["id"]
-            same = asked_before.get(_question(claim, results), [])
+            same = asked_before.get(criterion_digest(claim, results), [])
             for place, earlier in same:
                 part = self.parts[place]
                 continued.add((place, earlier["id"]))
@@ -160,7 +159,7 @@ class JoinedReports:
                 continued |= {(place, name) for place in range(len(self.parts))}
         for place, part in enumerate(self.parts):
             for name, entries in part.facts.looks.items():
-                # Another claim's name may be that of one of today: a criterion tells their looks apart.
+                # Under the name of a claim of today another was judged: on the same seeds that was a look, too.
                 of_name = [entry for entry in entries if name not in names or entry.get("criterion")]
                 looks.setdefault(name, []).extend([] if (place, name) in continued else of_name)
         before = JudgedReport(results, claims=known, verdicts=verdicts, kept_rows=self.held(results.runs))
@@ -304,28 +303,3 @@ def _runs(claim: Claim, results: Results) -> set[tuple[str, int]]:
         with suppress(NothingSelected):
             runs |= set(runs_with(own, selection, claim.get("over")).select("variant", "seed").iter_rows())
     return runs
-
-
-def _question(claim: Claim, results: Results) -> str:
-    """The digest of what a claim asks of which runs, without the names by which it calls itself and them."""
-    named_by = {"method", "seed", *results.axes["axis"]}
-
-    def variants(conditions: Conditions) -> list[str]:
-        try:
-            return sorted(set(runs_with(results, conditions, claim.get("over"))["variant"]))
-        except NothingSelected:
-            return []
-
-    asked: list[Json] = []
-    for selection in selections_of_claim(claim):
-        of_rows = {word: value for word, value in selection.items() if word not in named_by and "." not in word}
-        read = variants(selection)
-        if of_rows.get(REFERENCE) is not None:
-            with suppress(NoReference):
-                against = reference_variants(results, of_rows[REFERENCE])
-                of_rows[REFERENCE] = [[variant, sorted(against[variant])] for variant in read]
-        asked.append([of_rows, read])
-    apart = (*DESCRIPTIVE, "of", "to", "less", "less_to", "requires")
-    statement = {word: value for word, value in claim.items() if word not in apart and value is not None}
-    required = [_question(each, results) for each in claim.get("requires") or ()]
-    return digest([statement, asked, required])

@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields, replace
 from lnlab.claims.claim import Claim, Finding, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.claims.claim_scope import results_of_claim
+from lnlab.claims.criterion_digest import claim_criterion
 from lnlab.claims.kept_numbers import judge_kept_numbers
-from lnlab.claims.look_book import LookBook, claim_criterion
+from lnlab.claims.look_book import LookBook
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
@@ -191,7 +192,8 @@ def _on_kept_numbers(claim: Claim, results: Results, before: JudgedReport, looks
     if finding is None:
         return None
     if looks is not None and finding.tested:
-        looks.record(claim["id"], criterion, seeds, number, finding.level)
+        accepted = finding.region_low, finding.region_high
+        looks.record(claim["id"], criterion, seeds, number, finding.level, verdict=finding.verdict, accepted=accepted)
     return verdict_of(claim, finding, last.scope)
 
 

@@ -45,6 +45,7 @@ def plan_verdicts(
     from lnlab.claims.look_book import LookBook
     from lnlab.claims.verdict_rows import verdict_from_row, verdict_row
     from lnlab.record.commits import head_commit
+    from lnlab.record.looks import question_of_looks
     from lnlab.select.measured_quantities import measured_quantities
     from lnlab.select.selection import value_list
 
@@ -59,7 +60,8 @@ def plan_verdicts(
 
         import_pieces(analyse)  # the derived quantities alone, as sections would import all that draws
     book = LookBook() if looks is None else looks
-    book.looks = LookBook.from_json(book.to_json(), read_looks(store.root, stored.name)).looks
+    question = question_of_looks(stored.profile, stored.overrides)
+    book.looks = LookBook.from_json(book.to_json(), read_looks(store.root, stored.name, question)).looks
     book.commit = head_commit(Path(stored.spec).parent)
     names = [(claim["id"], _rows(claim, results, book)) for claim in claims]
     stored_rows = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
@@ -85,7 +87,7 @@ def plan_verdicts(
             store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))
         stored_rows |= dict(zip(new_names, rows, strict=True))
     with suppress(StoreError):
-        add_looks(store.root, stored.name, book.to_json())  # somebody else's store may be read-only
+        add_looks(store.root, stored.name, question, book.to_json())  # somebody else's store may be read-only
     return [verdict_from_row(stored_rows[name]) for name in names]
 
 
@@ -94,7 +96,7 @@ def _rows(claim: "Claim", results: "Results", book: "LookBook") -> str:
 
     Empty where it reads none, or verdicts of other claims.
     """
-    from lnlab.claims.look_book import claim_criterion
+    from lnlab.claims.criterion_digest import claim_criterion
     from lnlab.claims.row_digest import rows_digest
     from lnlab.keys import digest
 

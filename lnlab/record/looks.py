@@ -15,26 +15,43 @@ from lnlab.record.locks.lock_text import parse_lock
 from lnlab.report.contents import EXPERIMENT_FILE, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
 from lnlab.report.folder import read_facts
+from lnlab.specfile.experiment import Experiment
 
 LooksByClaim = Mapping[str, Sequence[Mapping[str, Any]]]
 LOOKS_TABLE = "looks"
 """The table of a lock: claim -> its looks, as JSON."""
+_OF_RUNS = ("sweep", "methods", "select", "profiles")
+"""Fields of an experiment beside its setting that say what its runs are."""
 
 
-def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[LooksByClaim, LooksByClaim]:
+def question_of_looks(profile: str | None, overrides: Sequence[str]) -> tuple[str, ...]:
+    """The profile and the overrides by which the runs of a spec are others. Those of seeds or claims are left out."""
+    return (profile or "", *(each for each in overrides if _changes_runs(each)))
+
+
+def _changes_runs(override: str) -> bool:
+    field = override.partition("=")[0].partition(".")[0]
+    return field in _OF_RUNS or field not in Experiment.model_fields
+
+
+def known_looks(
+    folder: Path, spec: Path, profile: str | None, overrides: Sequence[str] = ()
+) -> tuple[LooksByClaim, LooksByClaim]:
     """The looks that the report in a folder remembers, and those of the lock beside a spec.
 
-    Either is empty if the report or lock is of another spec or profile, or cannot be read.
+    Either is empty if the report or lock is of another spec, profile or setting, or cannot be read.
     """
     of_report: LooksByClaim = {}
+    question = question_of_looks(profile, overrides)
     with suppress(LabError):
         facts = facts_of_report(folder)
-        of_report = facts.looks if (facts.name, facts.profile) == (spec.stem, profile) else {}
+        same = facts.name == spec.stem and question_of_looks(facts.profile, facts.overrides) == question
+        of_report = facts.looks if same else {}
     lock = spec.with_suffix(".lock")
     of_lock: LooksByClaim = {}
     with suppress(OSError, ValueError, TypeError, AttributeError, LabError):
         tables = parse_lock(lock.read_text(encoding="utf-8"), str(lock))
-        if tables.get("profile") == (profile or ""):
+        if (tables.get("profile"),) == question:
             of_lock = {claim: json.loads(text) for claim, text in tables.get(LOOKS_TABLE, {}).items()}
     return of_report, of_lock
 

@@ -1,7 +1,8 @@
 """The looks at claims that a store remembers, whatever plan they belonged to: ``looks/<spec>.jsonl``.
 
 The file has one line per look. A spec that runs again with more seeds is another plan, so its looks stand beside the
-plans. Lines are appended whole. A line that cannot be read is skipped.
+plans. Another profile has other runs, and so has one with overrides of a setting: each has its own looks, told apart by
+``question``. Lines are appended whole. A line that cannot be read is skipped.
 """
 
 import json
@@ -16,8 +17,14 @@ from lnlab.store import files
 LOOKS_FOLDER = "looks"
 
 
-def read_looks(root: Path, name: str) -> dict[str, list[dict[str, Json]]]:
-    """The remembered looks of a spec by claim, empty if there are none. ``name`` is that of its file."""
+def read_looks(root: Path, name: str, question: Sequence[str]) -> dict[str, list[dict[str, Json]]]:
+    """The remembered looks of a spec by claim, empty if there are none.
+
+    Args:
+        root: of the store.
+        name: that of the file of the spec.
+        question: its profile, or an empty text, and the overrides by which its runs are others.
+    """
     looks: dict[str, list[dict[str, Json]]] = {}
     try:
         lines = _path(root, name).read_text(encoding="utf-8", errors="replace").splitlines()
@@ -27,22 +34,25 @@ def read_looks(root: Path, name: str) -> dict[str, list[dict[str, Json]]]:
         try:
             entry = json.loads(line)
             claim, seeds = entry["claim"], [int(seed) for seed in entry["look"]["seeds"]]
+            asked = entry["question"]
         except (ValueError, TypeError, KeyError):
             continue
-        if isinstance(claim, str) and seeds:
+        if isinstance(claim, str) and seeds and asked == list(question):
             looks.setdefault(claim, []).append({**entry["look"], "seeds": seeds})
     return looks
 
 
-def add_looks(root: Path, name: str, looks: Mapping[str, Sequence[Mapping[str, Json]]]) -> None:
-    """Remember looks. Those that are remembered already are not added again.
+def add_looks(
+    root: Path, name: str, question: Sequence[str], looks: Mapping[str, Sequence[Mapping[str, Json]]]
+) -> None:
+    """Remember looks, as ``read_looks`` returns them. Those that are remembered already are not added again.
 
     Raises:
         StoreError: the store cannot be written.
     """
-    known = read_looks(root, name)
+    known = read_looks(root, name, question)
     new = [
-        json.dumps({"claim": claim, "look": dict(look)}, ensure_ascii=False)
+        json.dumps({"claim": claim, "question": list(question), "look": dict(look)}, ensure_ascii=False)
         for claim, entries in looks.items()
         for look in entries
         if not any(_key(look) == _key(other) for other in known.get(claim, ()))

@@ -1,9 +1,14 @@
 """Looks are counted by the seed sets on which a criterion was judged, whatever remembers them."""
 
+import json
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
 from lnlab.claims.claim import judge_all
-from lnlab.claims.look_book import LookBook, claim_criterion
+from lnlab.claims.criterion_digest import claim_criterion
+from lnlab.claims.look_book import LookBook
 from tests.claims.conftest import make_experiment
 
 CLAIM = {
@@ -45,12 +50,71 @@ def test_open_looks_have_half_the_level_from_the_first():
     assert [looked_at(book, n, looks="open") for n in (5, 10)] == [(1, 0.025), (2, 0.0125)]
 
 
-def test_words_do_not_make_another_criterion_and_edges_do():
+def test_words_do_not_make_another_criterion():
     book = LookBook()
     looked_at(book, 5)
-    assert looked_at(book, 10, says="In other words.", because={"supported": "so"}, role="source")[0] == 2
-    for changed in ({"at_least": 1.1}, {"about": "median"}, {"law": 1.5}, {"reduce": None, "scale": "linear"}):
-        assert looked_at(book, 10, **changed)[0] == 1
+    for said in ({"says": "In other words."}, {"because": {"supported": "so"}}, {"role": "source"}, {"law": 1.5}):
+        assert looked_at(book, 5, **said) == (1, 0.05)
+    assert looked_at(book, 10, says="In other words.", law=1.5)[0] == 2
+
+
+OTHERS = [
+    {"at_least": 1.1},
+    {"about": "median"},
+    {"scale": "linear"},
+    {"of": {"quantity": "q", "placement": "b"}},
+    {"kind": "ratio", "to": {"placement": "b"}},
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=["range", "estimand", "scale", "selection", "kind"])
+def test_another_criterion_on_seeds_that_were_judged_is_a_further_look(other):
+    arms = make_experiment({"a": 3 * NUMBERS, "b": [number * 2 for number in 3 * NUMBERS]})
+
+    def look(book, seeds, **changes):
+        (found,) = judge_all([{**CLAIM, **changes, "seeds": list(seeds)}], arms, looks=book)
+        return found.look, found.level
+
+    book, first, fresh = LookBook(), range(1, 11), range(11, 21)
+    assert look(book, first) == (1, 0.05)
+    assert look(book, first, **other) == (2, 0.0125)
+    assert look(book, first) == (1, 0.05)  # going back is the look that there was
+    assert look(book, range(10, 20), **other) == (3, 0.00625)
+    assert book.looks["it"][0].criterion != book.looks["it"][1].criterion
+    book = LookBook()
+    assert look(book, first) == (1, 0.05)
+    assert look(book, fresh, **other) == (1, 0.05)  # none of these seeds had been judged
+    assert look(book, range(11, 23), **other) == (2, 0.0125)
+    assert look(book, range(1, 13), **other) == (4, 0.05 / 16)  # now both are linked
+    assert LookBook.from_json(book.to_json()).to_json() == book.to_json()
+
+
+def test_a_change_that_can_only_take_a_word_back_is_no_look():
+    """A margin of ours instead of the source's, or a requirement more. Giving them up again would be one."""
+    small = {"kind": "ratio", "of": {"quantity": "q", "placement": "a"}, "to": {"placement": "b"}, "at_least": 1.5}
+    arms = make_experiment({"a": [1.11, 1.1, 1.09, 1.1, 1.12, 1.1], "b": [1.0] * 6})
+    needs = [{"kind": "bound", "of": {"quantity": "q", "placement": "b"}, "at_least": 0.9}]
+
+    def found(book, **changes):
+        (verdict,) = judge_all([{**CLAIM, **small, **changes}], arms, looks=book)
+        return verdict.look, verdict.verdict
+
+    book = LookBook()
+    assert found(book) == (1, "contradicted")
+    assert found(book, margin="ours", zone=1.01) == (1, "smaller")
+    assert found(book, requires=needs) == (1, "contradicted")
+    assert found(book, requires=[{**needs[0], "says": "It is there."}], margin="ours") == (1, "smaller")
+    assert len(book.looks["it"]) == 1
+    assert found(book) == (1, "contradicted")
+    other = LookBook()
+    assert found(other, margin="ours") == (1, "smaller")
+    assert found(other)[0] == 2
+    zone = LookBook()
+    assert found(zone, margin="ours", zone=1.01) == (1, "smaller")
+    assert found(zone, margin="ours", zone=1.2)[0] == 2
+    with_need = LookBook()
+    assert found(with_need, requires=needs)[0] == 1
+    assert found(with_need)[0] == 2
 
 
 def test_a_new_name_makes_no_first_look():
@@ -61,7 +125,33 @@ def test_a_new_name_makes_no_first_look():
     assert looked_at(again, 12, id="renamed") == (3, 0.00625)
     assert looked_at(again, 12) == (3, 0.00625)
     assert [looked_at(again, n) for n in (5, 10)] == [(1, 0.05), (2, 0.0125)]
-    assert looked_at(again, 12, id="renamed", at_least=1.1)[0] == 1  # another question under that name
+    assert looked_at(again, 12, id="renamed", at_least=1.1)[0] == 4  # another range under that name
+    assert looked_at(again, 12, id="another", at_least=1.2)[0] == 1  # another claim
+
+
+def test_methods_that_are_called_otherwise_are_the_same_runs():
+    def criterion(names, **claim):
+        results = make_experiment(dict(zip("ab", (NUMBERS, NUMBERS), strict=True)))
+        axes = results.axes.with_columns(axis=pl.lit("method"), label=pl.col("label").replace(names))
+        axes = axes.with_columns(value=pl.format('"{}"', "label"))
+        return claim_criterion({**CLAIM, **claim}, replace(results, axes=axes))[0]
+
+    old, new = {"a": "AdamW", "b": "RAdam"}, {"a": "AdamW, no warm-up", "b": "Rectified Adam"}
+    for claim in (
+        {"of": {"quantity": "q", "method": "{a}"}},
+        {"kind": "ratio", "of": {"quantity": "q", "method": "{a}"}, "to": {"method": "{b}"}},
+        {"kind": "order", "of": {"quantity": "q"}, "over": "method", "order": "{a} < {b}"},
+    ):
+        of_old, of_new = (json.loads(_filled(json.dumps(claim), names)) for names in (old, new))
+        assert criterion(old, **of_old) == criterion(new, **of_new) != criterion(old, **of_old, at_most=3)
+    swapped = {"kind": "order", "of": {"quantity": "q"}, "over": "method", "order": "RAdam < AdamW"}
+    assert criterion(old, **of_old) != criterion(old, **swapped)
+
+
+def _filled(text, names):
+    for arm, name in names.items():
+        text = text.replace(f"{{{arm}}}", name)
+    return text
 
 
 def test_an_order_asks_the_same_on_fresh_seeds_of_the_values_that_it_names():
@@ -106,13 +196,18 @@ def test_a_record_survives_json_and_records_are_joined():
 
 
 def test_looks_of_the_past_belong_to_the_claim_as_it_is():
-    past = {"it": [{"seeds": "1-3", "date": "2025-01-02", "commit": "abc"}, {"seeds": [1, 2, 3, 4, 5]}]}
+    past = {
+        "it": [
+            {"seeds": "1-3", "date": "2025-01-02", "commit": "abc"},
+            {"seeds": [1, 2, 3, 4, 5], "date": "2025-01-03"},
+        ]
+    }
     book = LookBook.from_json(past)
     assert looked_at(book, 10) == (3, 0.00625)
     first = book.looks["it"][0]
     assert (first.seeds, first.date, first.commit) == ((1, 2, 3), "2025-01-02", "abc")
     assert first.criterion == claim_criterion(CLAIM, results(10))[0]
-    assert looked_at(book, 10, at_least=1.2)[0] == 1
+    assert looked_at(book, 10, at_least=1.2)[0] == 4
     joined = LookBook.from_json(past, book.to_json())
     assert [look.seeds for look in joined.looks["it"]][:2] == [(1, 2, 3), (1, 2, 3, 4, 5)]
     assert looked_at(joined, 10)[0] == 3

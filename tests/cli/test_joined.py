@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.claims.look_book import claim_criterion
+from lnlab.claims.criterion_digest import claim_criterion
 from lnlab.cli import main
 from lnlab.record.held_rows import is_drawable
 from lnlab.record.joined_reports import join_reports
@@ -400,11 +400,11 @@ def test_a_reference_is_the_same_where_it_is_the_same_variants(reports):
     assert not drawable(**two, reference="best"), "three layers are of the same task"
 
 
-def test_the_looks_at_another_claim_of_the_same_name_stay_beside_those_of_today(reports):
-    """Both reports have a claim 'larger'; one of them is no longer asked."""
+def test_the_looks_at_another_claim_of_the_same_name_count_with_those_of_today(reports):
+    """Both reports have a claim 'larger' on the same seeds; one of them is no longer asked."""
     joined = join_reports([reports / "shallow", reports / "deep"], load_registries(()))
     asked = [{**joined.parts[0].claims["larger"], "of": {**joined.parts[0].claims["larger"]["of"], "model.layers": 2}}]
     looks = joined.before(asked, joined.results)[1].looks["larger"]
     criteria = {look.criterion for look in looks}
     assert len(criteria) == 2
-    assert [look.look for look in looks if look.criterion == claim_criterion(asked[0], joined.results)[0]] == [1, 2]
+    assert [look.look for look in looks if look.criterion == claim_criterion(asked[0], joined.results)[0]] == [1, 3]

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -136,3 +137,50 @@ def test_a_run_says_what_further_seeds_would_decide_and_how_long_they_take(capsy
             int, re.search(r": (\d+) more seeds?, (\d+) runs, about \d.* s on one worker$", line).groups()
         )
         assert runs == 2 * seeds
+
+
+def dated(folder=FOLDER):
+    """The sentence of each claim that says how its criterion stands to its looks in time."""
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    return re.findall(r'<p class="dated">(.*?)</p>', page)
+
+
+def test_a_range_that_was_changed_after_its_look_says_so_on_the_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    moved = TINY.replace("at_least: 1.1", "at_least: 1.3")
+    today = date.today().isoformat()
+    for spec in (TINY, moved):
+        Path("tiny.yaml").write_text(spec)
+        assert main(["run", "tiny.yaml", "-q"]) == 0
+        assert main(["report", "tiny.yaml", "-q"]) == 0
+    word = json.loads((FOLDER / "data/experiment.json").read_text())["looks"]["post_above_pre"][0]["verdict"]
+    told = (
+        f"The accepted range was changed from at least 1.1 to at least 1.3 by {today}, after a first look ({word}) on "
+        "the same seeds; this is look 2, at 98.75 %."
+    )
+    assert dated() == [told]
+    assert verdicts() == {"post_above_pre": (2, 0.0125), "far_above": (1, 0.05)}
+    before = Path(FOLDER, "index.html").read_bytes()
+    assert main(["report", "--from", str(FOLDER), "-q"]) == 0
+    assert Path(FOLDER, "index.html").read_bytes() == before
+    Path("tiny.yaml").write_text(TINY.replace("at_least: 1.1", "at_least: 1.1\n    margin: ours"))
+    assert main(["report", "--from", str(FOLDER), "-q"]) == 0  # a change that can only take a word back
+    assert (dated(), verdicts()) == ([], {"post_above_pre": (1, 0.05), "far_above": (1, 0.05)})
+    shutil.rmtree("reports")
+    Path("tiny.yaml").write_text(TINY.replace("at_least: 1.1", "at_least: 1.2").replace("seeds: 3", "seeds: 11-13"))
+    assert main(["run", "tiny.yaml", "-q"]) == 0
+    assert main(["report", "tiny.yaml", "-q"]) == 0
+    assert dated() == []  # fresh seeds for the changed range; the other claim has its second look
+    assert verdicts() == {"post_above_pre": (1, 0.05), "far_above": (2, 0.0125)}
+
+
+def test_profiles_and_other_settings_have_looks_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.yaml").write_text(f"{TINY}  deep: {{model.layers: 3}}\n")
+    for options in ([], ["-p", "deep"], ["-s", "model.layers=1"]):
+        assert main(["run", "tiny.yaml", "-q", *options]) == 0
+        assert main(["report", "tiny.yaml", "-q", *options, "-o", "out", "--replace"]) == 0
+        assert verdicts(Path("out")) == dict.fromkeys(("post_above_pre", "far_above"), (1, 0.05))
+    assert main(["run", "tiny.yaml", "-q", "-s", "seeds=4"]) == 0
+    assert main(["report", "tiny.yaml", "-q", "-s", "seeds=4", "-o", "four"]) == 0
+    assert verdicts(Path("four")) == dict.fromkeys(("post_above_pre", "far_above"), (2, 0.0125))

@@ -10,12 +10,12 @@ from conftest import verdict
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, law_text, level_text, verdict_label
 from lnlab.cli.verdicts import estimate_text, region_text
 from lnlab.report.page.forest_plot import forest_section
+from lnlab.report.words.look_words import look_lines
 from lnlab.report.words.sentence_owners import Sentence, sentences_of, tally_by_owner
 from lnlab.report.words.verdict_words import (
     VERDICT_CLASSES,
     criterion_text,
     intervals_sentence,
-    look_lines,
     verdict_interval,
 )
 from lnlab.report.write import write_report

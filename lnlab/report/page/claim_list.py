@@ -10,7 +10,8 @@ from lnlab.report.page.citation_links import cited_papers, linked_citations
 from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
 from lnlab.report.words.answer_text import estimate_in_words
 from lnlab.report.words.cited_claims import cited_address
-from lnlab.report.words.verdict_words import common_scope, criterion_text, look_lines
+from lnlab.report.words.look_words import changed_criterion, look_lines
+from lnlab.report.words.verdict_words import common_scope, criterion_text
 from lnlab.report.words.wording import format_interval, format_value, nonbreaking
 from lnlab.specfile.experiment import Role
 from lnlab.tables import Results
@@ -62,6 +63,7 @@ class ClaimRow:
         law: what the interval says of the value that the sentence names, or nothing.
         level: which look decided, and how much its interval covers. Empty for a single look at 95 %.
         looks: every look at the claim, in words.
+        dated: how its criterion stands to its looks in time: where it is newer than one of them, or was frozen.
         criterion: what was accepted, whose margin that is, and how many seeds lie in it.
         aside: what decided, and the setting where it is not the common one.
         source: where the claim comes from, in pieces with their links.
@@ -81,6 +83,7 @@ class ClaimRow:
     law: str
     level: str
     looks: tuple[str, ...]
+    dated: str
     criterion: str
     aside: str
     source: tuple[tuple[str, str | None], ...]
@@ -159,6 +162,7 @@ def claim_groups(
             law=law_text(verdict),
             level=level_text(verdict),
             looks=look_lines(facts.looks.get(verdict.claim, ())),
+            dated=changed_criterion(facts.looks.get(verdict.claim, ()), verdict),
             criterion=criterion_text(verdict),
             aside=aside,
             source=tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),

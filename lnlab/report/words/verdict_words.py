@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.error_bounds import error_sentence
@@ -11,13 +11,10 @@ from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_text import (
     VERDICT_SYMBOLS,
     counted_word,
-    coverage_text,
     law_text,
     level_text,
     statistic_words,
 )
-from lnlab.keys import Json
-from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import count_noun, format_interval, region_in_words
 
 VERDICT_CLASSES = {word: word.partition(" ")[0] for word in VERDICT_SYMBOLS}
@@ -76,19 +73,6 @@ def _accepted_range(verdict: Verdict) -> str:
     disjoint = verdict.kind == "order" and verdict.verdict == "contradicted" and verdict.about != "share"
     edge = edge_left_out(*edges, verdict.low, verdict.high) if disjoint else None
     return region_in_words(*edges) + ("" if edge is None else f", without {number_text(edge)} itself")
-
-
-def look_lines(looks: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
-    """Every look in words: ``Look 1: seeds 1–5 (n = 5), 97.5 %, 2026-11-20``."""
-    parts = [
-        (
-            f"Look {look['look']}: seeds {number_ranges(look['seeds'])} (n = {len(look['seeds'])})",
-            coverage_text(look["alpha"]),
-            str(look.get("date") or ""),
-        )
-        for look in looks
-    ]
-    return tuple(", ".join(filter(None, words)) for words in parts)
 
 
 def intervals_sentence(verdicts: Sequence[Verdict]) -> str:
