@@ -9,12 +9,17 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from traceback import extract_tb
 from types import CodeType
+from typing import Final
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.training_extra import standing_in
 from lnlab.userfiles import read_user_file
+
+WITHOUT_FOLDER: Final = {"PYTHONSAFEPATH": "1"}
+"""Environment of the processes that lnlab starts. Python would take a file torch.py in the working folder for torch.
+A file of the user's runs where a flag names it, and nowhere else."""
 
 
 @dataclass(frozen=True)

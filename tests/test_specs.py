@@ -1,7 +1,6 @@
 """Every shipped spec is right in every profile, says what it claims, and is as fast as it promises."""
 
 import json
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -15,16 +14,19 @@ from lnlab.compile.front import sound_claims
 from lnlab.compile.plan import compile_plan
 from lnlab.compile.reference.schema import spec_schema
 from lnlab.corpora.files.fetch import data_roots
+from lnlab.corpora.files.parallel import ABSENT
+from lnlab.errors import CorpusError
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import load_spec
 
 ROOT = Path(__file__).parents[1]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
-PROFILES = (None, "real")
+PROFILES = (None, pytest.param("real", marks=pytest.mark.data))
 """Whose pages are committed; `lnlab check` of all specs in .ci/run goes through the others as well."""
 KEYS = json.loads((ROOT / "tests/fixtures/keys.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator
+CORPORA = {entry.name: entry for kind in ("corpus", "labelled_corpus", "text_corpus") for entry in REGISTRIES[kind]}
 
 
 @cache
@@ -47,13 +49,25 @@ def stated_claims(data):
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_default_and_real_profile_compile_and_judge_something(path, profile):
-    document = document_of(path)
-    plan = compile_plan(document, EVERY, data_roots(path.parent), profile=profile)
+    document, roots = document_of(path), data_roots(path.parent)
+    try:
+        plan, absent = compile_plan(document, EVERY, roots, profile=profile), None
+    except CorpusError as error:
+        plan, absent = compile_plan(document, EVERY, roots, profile=profile, assume_data=True), error
     assert plan.runs
     assert stated_claims(document.data)
     assert plan.undecided or (plan.claims and plan.sections), "only runs that choose are not judged"
-    if os.environ.get("LNLAB_DATA"):  # keys hold the digests of corpora
-        assert keys_of(plan) == KEYS[path.stem][profile or "default"], "a key has moved; if it has to: make keys"
+    absent = absent or absent_text(plan, roots)
+    if absent:  # its digest, or the length of an epoch, is part of every key
+        pytest.skip(f"the rest is as it should be, but keys need real data in LNLAB_DATA: {absent}")
+    assert keys_of(plan) == KEYS[path.stem][profile or "default"], "a key has moved; if it has to: make keys"
+
+
+def absent_text(plan, roots):
+    """The first corpus of a plan whose digest cannot be known here, or None."""
+    tasks = (setting["task"] for setting in plan.settings.values())
+    choices = [task["corpus"] for task in tasks if "corpus" in task]
+    return next((choice for choice in choices if CORPORA[choice["kind"]].facts.content(roots, choice) == ABSENT), None)
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)

@@ -4,6 +4,7 @@ Exit codes are those of ``lnlab.cli.codes``.
 """
 
 import errno
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -23,6 +24,7 @@ from lnlab.cli.terminal import begin_output, detach_output, err, lost_output, on
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
 from lnlab.issues import Issue
+from lnlab.plugins import WITHOUT_FOLDER
 from lnlab.training_extra import absent_packages, begin_own_process, damage_told, needs_training
 from lnlab.userfiles import user_path
 
@@ -119,6 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Called with arguments, as by a test, the process goes on and may need torch later.
     if arguments is None:
         begin_own_process()
+        os.environ.update(WITHOUT_FOLDER)
     begin_output()
     code = _code_of(words)
     if lost := lost_output():

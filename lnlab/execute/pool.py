@@ -24,6 +24,7 @@ from lnlab.errors import LabError
 from lnlab.execute.interrupts import CAN_BLOCK_SIGNALS, URGENT, listen
 from lnlab.execute.process_worker import ProcessWorker
 from lnlab.issues import Issue
+from lnlab.plugins import WITHOUT_FOLDER
 
 START_METHOD = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 
@@ -39,6 +40,7 @@ WORKER_ENVIRONMENT: Final = {
     "POLARS_MAX_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    **WITHOUT_FOLDER,
 }
 """Set before torch is imported, with the variables of ``OF_TORCH``: sums depend on the number of threads."""
 OF_TORCH: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -6,6 +6,7 @@ training runs and is queued again. It continues with the units that nobody has d
 """
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -46,7 +47,7 @@ class ArrayTask:
 
     def __call__(self) -> int:
         """Run the command and return its exit status."""
-        words = [sys.executable, "-m", "lnlab", *self.words]
+        words = [sys.executable, "-P", "-m", "lnlab", *self.words]
         environment = {**os.environ, **self.environment}
         # SLURM signals every process of a task. The command would die of the one that is for submitit alone.
         # submitit has one thread here, so that code between fork and exec is safe.
@@ -137,7 +138,11 @@ def submit_tasks(
         raise LabError(Issue("not-installed", "--executor slurm", "submitit is not installed", _INSTALL)) from error
     SlurmJob.watcher = SlurmInfoWatcher(delay_s=ASK_EVERY)
     try:
-        executor = AutoExecutor(logs, cluster=cluster, slurm_max_num_timeout=REQUEUES)
+        # A node need not have the variables of this process (sbatch --export), and no module is taken from the folder.
+        python = f"{shlex.quote(sys.executable)} -P"
+        executor = AutoExecutor(
+            logs, cluster=cluster, slurm_max_num_timeout=REQUEUES, slurm_python=python, local_python=python
+        )
         own: dict[str, Any] = {"timeout_min": parameters["time"], "mem_gb": parameters["mem_gb"], "name": "lnlab"}
         own |= {"cpus_per_task": parameters["cpus_per_task"]}
         if cluster == "slurm":
