@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Literal, TypeVar, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -62,12 +62,14 @@ class QuantityWords:
         definition: what it is, without its name.
         symbol: as papers write it, for the title of an axis, or "". It uses letters that every font has, as a converter
             sets a whole title in another font for one that is missing. ``{W}`` stands for the weight.
+        larger_is: whether a larger number is ``better`` or ``worse``, or "" where it is neither.
     """
 
     name: str
     unit: str
     definition: str
     symbol: str = ""
+    larger_is: Literal["better", "worse", ""] = ""
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ JUDGED: dict[str, dict[str, tuple[Any, str]]] = {
         "says": (pl.String, "the claim as a sentence"),
         "primary": (pl.Boolean, "counts in the headline"),
         "role": (pl.String, "source, alternative (a competing reading), prediction (our own), or control"),
-        "verdict": (pl.String, "supported, contradicted, smaller, undecided, not testable here, ill-posed"),
+        "verdict": (pl.String, "supported, contradicted, smaller, beyond, undecided, not testable here, ill-posed"),
         "statistic": (pl.String, "what was estimated: exponent, ratio, ..."),
         "estimate": (pl.Float64, "over seeds, or null"),
         "low": (pl.Float64, "lower end of the interval that decides, or null"),

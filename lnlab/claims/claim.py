@@ -3,6 +3,7 @@
     supported: the interval over seeds lies in the region
     contradicted: the interval is disjoint from the region
     smaller: the effect is smaller than a margin of ours, and the sentence itself is not contradicted
+    beyond: the interval is disjoint from a region of ours that asks for no effect
     undecided: none of these, or too few seeds
     not testable here: what the claim requires does not hold
     ill-posed: the rows have no single number for it per seed, or its declaration cannot be judged
@@ -18,6 +19,8 @@ from lnlab.claims.claim_scope import claim_scope, results_of_claim, variants_of_
 from lnlab.claims.criterion_digest import claim_criterion
 from lnlab.claims.look_book import LookBook
 from lnlab.claims.looks import spent
+from lnlab.claims.our_margin import side_of_range
+from lnlab.claims.region import Region
 from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_details import Detail, LawWord
 from lnlab.claims.verdict_text import further_seeds
@@ -48,7 +51,7 @@ class Ruling:
     """What the rows say of a claim: the fields that a finding and a verdict share.
 
     Attributes:
-        verdict: supported, contradicted, smaller, undecided, not testable here, ill-posed.
+        verdict: supported, contradicted, smaller, beyond, undecided, not testable here, ill-posed.
         statistic: what was estimated.
         reason: what decided, in words.
         estimate: over seeds (a geometric mean on the log scale), or None.
@@ -130,6 +133,10 @@ class Verdict(Ruling):
         return Verdicts((self,))._repr_html_()
 
 
+def unknown(_: Mapping[str, Json]) -> None:
+    """The value without an effect of a claim that has to state one."""
+
+
 @dataclass(frozen=True)
 class ClaimFacts(Facts):
     """What a kind of claim says of itself.
@@ -145,8 +152,9 @@ class ClaimFacts(Facts):
         about: the properties of the distribution over seeds that it can be judged about. The first is the default. An
             empty tuple means none, and no level.
         law: whether a sentence can name a value on the scale of its statistic.
+        margin: whether its accepted range can be ours.
         no_effect: ``claim -> value`` without an effect, from which a margin of ours is measured. A value of None means
-            that the claim has to state it. None in place of the function means that such claims have no margin of ours.
+            that the claim has to state it, or asks for none.
     """
 
     several: bool = False
@@ -155,7 +163,8 @@ class ClaimFacts(Facts):
     levels: Callable[[Mapping[str, Json]], list[Json]] | None = None
     about: tuple[About, ...] = ("mean", "median", "share")
     law: bool = True
-    no_effect: Callable[[Mapping[str, Json]], float | None] | None = None
+    margin: bool = True
+    no_effect: Callable[[Mapping[str, Json]], float | None] = unknown
 
 
 claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
@@ -165,7 +174,7 @@ A claim about other claims is supplied with ``verdicts``, a sequence, in place o
 """
 _COMMON_FIELDS = (
     *("id", "says", "primary", "requires", "source", "published", "role", "because", "calibration", "seeds"),
-    *("looks", "law", *CRITERION_FIELDS),
+    *("looks", "law", "larger_is", *CRITERION_FIELDS),
 )
 """Fields of every claim, except where its kind has a parameter of that name. All others are parameters of its kind."""
 
@@ -368,9 +377,14 @@ def finding_of(
 def stated_finding(finding: Finding, claim: Claim, criterion: "Criterion", look: int) -> Finding:
     """A finding with its look and level filled in, and what the claim declares: law, margin and estimand."""
     facts = claims[claim["kind"]].facts
+    finding = replace(finding, measure=finding.measure or facts.measure)
+    if criterion.margin == "ours" and finding.verdict == "contradicted" and finding.detail is None:
+        # Of an exact bound only the worst of all samples is known.
+        ends = (finding.low, finding.high) if finding.low is not None else (finding.estimate, finding.estimate)
+        region = Region(finding.region_low, finding.region_high)
+        finding = replace(finding, verdict="beyond", detail=side_of_range(claim, ends, region, finding.measure))
     return replace(
         finding,
-        measure=finding.measure or facts.measure,
         law=criterion.law if finding.law is None else finding.law,
         look=look,
         level=criterion.level,
@@ -391,7 +405,7 @@ def _unmet_requirement(claim: Claim, results: Results, look: int, *, seen: bool)
         reason = (
             f"requirement {number} ({required.get('says') or required['kind']}) is {verdict.verdict}: {verdict.reason}"
         )
-        if verdict.verdict in ("contradicted", "smaller", "not testable here"):
+        if verdict.verdict in ("contradicted", "smaller", "beyond", "not testable here"):
             return Finding("not testable here", verdict.statistic, reason)
         if verdict.verdict == "undecided":
             return Finding("undecided", verdict.statistic, reason)

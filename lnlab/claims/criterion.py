@@ -6,13 +6,17 @@ Where the margin is the sentence's own, the interval decides by the region alone
     disjoint: contradicted
     else: undecided
 
-Where it is ours, the sentence says only on which side of ``no_effect`` the truth lies (here: above):
+Where it is ours and leaves ``no_effect`` out, the sentence says only on which side of that the truth lies (here
+above):
 
     low >= edge: supported
     high < no_effect: contradicted, the other way
     within the zone around no_effect: contradicted, no effect that matters
     high < edge: smaller, in its direction if low > no_effect, else direction open
     else: undecided
+
+Where it is ours and asks for no effect (it holds ``no_effect``, has two edges, or nobody knows of such a value), the
+interval decides as for a margin of the sentence, but outside of the range the word is beyond (``our_margin``).
 
 Each word has its own probability of being wrong, at most half the level (Berger, 1982).
 """
@@ -80,7 +84,7 @@ class Criterion:
         return self.level / 2
 
     def null(self, natural: float | None, allowed: Region, *, ratio: bool) -> Null | None:
-        """What a margin of ours is measured from, or None where it is the sentence's own or has two sides.
+        """What a margin of ours is measured from, or None where it is the sentence's own or asks for no effect.
 
         Args:
             natural: the value without an effect, of this kind of claim.
@@ -89,6 +93,8 @@ class Criterion:
         """
         value = natural if self.no_effect is None else self.no_effect
         if self.margin == "source" or value is None or (allowed.low is None) == (allowed.high is None):
+            return None
+        if allowed.bottom < value < allowed.top:
             return None
         if self.zone is None:
             return Null(value)

@@ -17,7 +17,7 @@ from lnlab.claims.claim import Verdict
 from lnlab.claims.intersection_union import holm_rejections
 from lnlab.claims.significance import ALPHA
 
-DECIDED = ("supported", "contradicted", "smaller")
+DECIDED = ("supported", "contradicted", "smaller", "beyond")
 _WITHOUT_SEEDS = ("cited", "edges")
 """Kinds that judge other verdicts."""
 EXACT_STATISTIC = "worst sample"

@@ -52,7 +52,6 @@ def judge_kept_numbers(
     # than training asks for (else that rule is its reason); with as many seeds or more the rule makes no difference.
     at_init = N_INIT <= len(last.seeds) < N_TRAINED and BY_RULE not in last.reason
     sample = Sample(dict(last.seeds), log=log, trained=elsewhere or not at_init)
-    natural = 1.0 if ratio else 0.0 if claim["kind"] in DIFFERENCES else None
-    null = criterion.null(natural, allowed, ratio=ratio)
+    null = criterion.null(facts.no_effect(claim), allowed, ratio=ratio)
     finding = judge_sample(last.statistic, sample, allowed, None, criterion, null)
     return stated_finding(finding, claim, criterion, look)

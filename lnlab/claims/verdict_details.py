@@ -2,7 +2,16 @@
 
 from typing import Literal
 
-Detail = Literal["the other way", "no effect that matters", "in its direction", "direction open"]
-"""What a verdict on a margin of ours says beyond its word: the first two of contradicted, the others of smaller."""
+Detail = Literal[
+    "the other way",
+    "no effect that matters",
+    "in its direction",
+    "direction open",
+    "better than the range",
+    "worse than the range",
+    "above the range",
+    "below the range",
+]
+"""What a verdict on a margin of ours says beside its word: two of contradicted, two of smaller, four of beyond."""
 LawWord = Literal["compatible", "rejected"]
 """Whether the interval holds the value that the sentence names."""

@@ -13,10 +13,12 @@ VERDICT_SYMBOLS = {
     "supported": "✓",
     "contradicted": "✗",
     "smaller": "‹",
+    "beyond": "≠",
     "undecided": "?",
     "not testable here": "–",
     "ill-posed": "!",
 }
+_COUNTED = {"smaller": "smaller than the margin", "beyond": "beyond our margin"}
 _FURTHER = re.compile(
     r": ([\d,]+) (?:more|fresh ones)\b|([\d,]+) seeds?; (?:a verdict needs|the next declared look is at) ([\d,]+)"
 )
@@ -25,11 +27,13 @@ _FURTHER = re.compile(
 
 def counted_word(word: str) -> str:
     """A verdict as it is counted among others, where its margin cannot be told."""
-    return "smaller than the margin" if word == "smaller" else word
+    return _COUNTED.get(word, word)
 
 
 def verdict_label(verdict: "Verdict") -> str:
-    """``supported``, ``contradicted: the other way``, ``smaller than 1.5×, in its direction``."""
+    """``contradicted: the other way``, ``smaller than 2×, direction open``, ``beyond our margin, above the range``."""
+    if verdict.verdict == "beyond":
+        return ", ".join(filter(None, (counted_word("beyond"), verdict.detail)))
     if verdict.verdict != "smaller":
         return ": ".join(filter(None, (verdict.verdict, verdict.detail)))
     # The effect that was not reached: a factor above 1 of ratios, whichever way they go, else a distance.

@@ -19,6 +19,7 @@ _STYLES = {
     "supported": "green",
     "contradicted": "bold red",
     "smaller": "magenta",
+    "beyond": "cyan",
     "undecided": "yellow",
     "not testable here": "dim",
     "ill-posed": "bold yellow",

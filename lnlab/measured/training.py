@@ -11,9 +11,13 @@ RECORDED_CURVES: Mapping[str, QuantityWords] = {
         "{nats} per {item}",
         "training objective with label smoothing; with dropout on training batches",
         "L",
+        larger_is="worse",
     ),
     "epoch_loss": QuantityWords(
-        "loss of an epoch", "{nats} per {item}", "mean over an epoch of the losses of its training batches"
+        "loss of an epoch",
+        "{nats} per {item}",
+        "mean over an epoch of the losses of its training batches",
+        larger_is="worse",
     ),
     "global_gradient_norm": QuantityWords(
         "global gradient norm", "{nats} per {item}", "of all parameters together, before clipping", "‖∂L/∂θ‖"
@@ -32,10 +36,14 @@ RECORDED_CURVES: Mapping[str, QuantityWords] = {
 EVALUATION_CURVES: Mapping[str, QuantityWords] = {
     "loss": RECORDED_CURVES["loss"],
     "nll": QuantityWords(
-        "negative log likelihood", "{nats} per {item}", "of the targets, without label smoothing and dropout", "L"
+        "negative log likelihood",
+        "{nats} per {item}",
+        "of the targets, without label smoothing and dropout",
+        "L",
+        larger_is="worse",
     ),
     "accuracy": QuantityWords(
-        "accuracy", "share of the labels", "of sentences whose most likely label is the right one"
+        "accuracy", "share of the labels", "of sentences whose most likely label is the right one", larger_is="better"
     ),
 }
 BATCH_EVALUATION_CURVES: Mapping[str, QuantityWords] = {
@@ -43,9 +51,10 @@ BATCH_EVALUATION_CURVES: Mapping[str, QuantityWords] = {
         "negative log likelihood with batch statistics",
         "{nats} per {item}",
         "of the targets, with norms over a batch on the statistics of that batch",
+        larger_is="worse",
     ),
     "batch_accuracy": QuantityWords(
-        "accuracy with batch statistics", "share of the labels", "as the nll with batch statistics"
+        "accuracy with batch statistics", "share of the labels", "as the nll with batch statistics", larger_is="better"
     ),
 }
 OF_ANOTHER_LOOP: Mapping[str, QuantityWords] = {
@@ -58,14 +67,21 @@ OF_ANOTHER_LOOP: Mapping[str, QuantityWords] = {
 }
 """Of a training loop that is not lnlab's: what it smooths, drops, clips or averages over is not known."""
 BLEU: Mapping[str, QuantityWords] = {
-    "bleu": QuantityWords("BLEU", "percent", "n-gram overlap of the translations with the references"),
+    "bleu": QuantityWords(
+        "BLEU", "percent", "n-gram overlap of the translations with the references", larger_is="better"
+    ),
     "bleu_precision": QuantityWords(
-        "n-gram precision", "%", "share of the n-grams of the translations that their references have"
+        "n-gram precision",
+        "%",
+        "share of the n-grams of the translations that their references have",
+        larger_is="better",
     ),
     "brevity_penalty": QuantityWords(
         "brevity penalty", "factor", "exp(1 − r/c) for c words against r in the references, at most 1"
     ),
     "length_ratio": QuantityWords("length ratio", "ratio", "words of the translations over those of the references"),
     "copy_bleu": QuantityWords("BLEU of copying", "0 to 100", "BLEU of the sources, taken for translations"),
-    "sentence_bleu": QuantityWords("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),
+    "sentence_bleu": QuantityWords(
+        "BLEU of a sentence", "0 to 100", "BLEU of one translation alone", larger_is="better"
+    ),
 }

@@ -85,7 +85,7 @@ def read_question(
                 if isinstance(text, ClaimText):
                     looks = text.looks or experiment.looks
                     place = reading.path((key, number))
-                    for issue in flaws_of_criterion(text, choice, known, looks, 0):
+                    for issue in flaws_of_criterion(text, choice, known, looks, 0, experiment.role_of(text)):
                         issues.append(replace(issue, place=merged.stated_path((*place, *issue.path))))
             except Flawed as error:
                 place = reading.path((key, number))

@@ -39,7 +39,7 @@ from lnlab.tables import Results
 _COMPARED_AXES = ("method", "placement", "norm", "init", "optimizer")
 """The last words of axes whose values are ways to build or train a Transformer."""
 _UNREADABLE = (LabError, ValueError, TypeError, KeyError, AttributeError, pl.exceptions.PolarsError)
-_ORDER = ("contradicted", "ill-posed", "smaller", "supported", "undecided", "not testable here")
+_ORDER = ("contradicted", "ill-posed", "beyond", "smaller", "supported", "undecided", "not testable here")
 """Order of the verdicts of a card: what a reader must not miss comes first."""
 _OTHER_PAPERS, _NO_SOURCE, _UNREADABLE_REPORTS = "Other papers", "Questions of our own", "Reports that cannot be shown"
 _REDIRECT = re.compile(rb"<meta[^>]*http-equiv=[\"']?refresh", re.IGNORECASE)

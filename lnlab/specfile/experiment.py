@@ -40,10 +40,15 @@ _ClaimId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\[[^\[\]]{1,100
 """An identifier. One of several that ``for_each`` makes has its values behind it, as in ``grows[Post-LN]``."""
 Role = Literal["source", "alternative", "prediction", "control"]
 """Whose sentence a claim is: the source's, a competing reading's, our own, or a control that the others depend on."""
-VerdictWord = Literal["supported", "contradicted", "smaller", "undecided", "not testable here", "ill-posed"]
-"""``smaller``: the effect is smaller than a margin of ours, and the sentence itself is not contradicted."""
+VerdictWord = Literal["supported", "contradicted", "smaller", "beyond", "undecided", "not testable here", "ill-posed"]
+"""``smaller``: the effect is smaller than a margin of ours, and the sentence itself is not contradicted.
+
+``beyond``: it lies outside of a range of ours that asks for no effect.
+"""
 MarginOwner = Literal["source", "ours"]
 """Who named the accepted range: the sentence itself, or this spec."""
+LargerIs = Literal["better", "worse"]
+"""Whether a larger number is better, as an accuracy, or worse, as a loss."""
 About = Literal["mean", "median", "share"]
 """What of the distribution over seeds a claim is about."""
 Version = Annotated[int, Field(ge=2, le=2)]
@@ -169,7 +174,8 @@ class ClaimText(BaseModel):
 
     ``looks`` is how often the data may be looked at. None means as the spec says. ``law`` is the value that the
     sentence names. ``margin`` says whose the accepted range is. Where it is ours, ``no_effect`` is the value without an
-    effect, and ``zone`` the distance from it within which no effect matters. ``about`` is what is judged of the seeds'
+    effect, and ``zone`` the distance from it within which no effect matters. ``larger_is`` says on which side of such a
+    range a result is better. None means what the words of the quantity say. ``about`` is what is judged of the seeds'
     numbers. None means what suits the quantity. ``finish`` is the share of each arm's runs that must finish before
     trained numbers are compared.
     """
@@ -190,6 +196,7 @@ class ClaimText(BaseModel):
     margin: MarginOwner = "source"
     no_effect: float | None = None
     zone: Annotated[float, Field(gt=0)] | None = None
+    larger_is: LargerIs | None = None
     about: About | None = None
     finish: Annotated[float, Field(ge=0, le=1)] = 0.8
 

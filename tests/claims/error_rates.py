@@ -7,12 +7,15 @@ until the claim is decided. On the edge every decided verdict counts as wrong, s
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+import lnlab.claims.kinds.difference  # noqa: F401 - registers the kind
+from lnlab.claims.claim import stated_finding
 from lnlab.claims.criterion import Criterion, Null
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.fit import fit_verdict
@@ -29,7 +32,7 @@ from lnlab.claims.student import judge_sample
 from lnlab.select.series import SeedSeries
 
 REPEATS = 2000
-DECIDED = ("supported", "contradicted", "smaller")
+DECIDED = ("supported", "contradicted", "smaller", "beyond")
 DOCUMENT = Path(__file__).parents[2] / "docs/looks_and_margins.md"
 MARKS = ("<!-- error rates: written by `make error_rates` -->", "<!-- end of error rates -->")
 Judge = Callable[[np.ndarray, Criterion], str]
@@ -56,6 +59,17 @@ def of_numbers(about: str, region: Region, null: Null | None = None, *, log: boo
     def judge(x: np.ndarray, criterion: Criterion) -> str:
         criterion = Criterion(criterion.level, about=about)  # type: ignore[arg-type]
         return judge_sample("", sample(np.exp(x) if log else x, log=log), region, 3, criterion, null).verdict
+
+    return judge
+
+
+def of_our_range(region: Region) -> Judge:
+    """A range of ours that asks for no effect: outside of it the word is ``beyond``."""
+
+    def judge(x: np.ndarray, criterion: Criterion) -> str:
+        ours = replace(criterion, margin="ours")
+        finding = judge_sample("", sample(x), region, 3, ours)
+        return stated_finding(finding, {"kind": "difference"}, ours, 1).verdict
 
     return judge
 
@@ -127,6 +141,8 @@ KINDS: dict[str, tuple[Judge, tuple[int, ...], tuple[int, ...]]] = {
     "`status`, `everywhere`": (of_status, (), (7, 14, 28)),
     "`status`, two settings": (of_mcnemar, (2,), (14, 28, 56)),
     "`interaction`, part": (of_numbers("mean", Region(low=0.0)), (4,), (5, 10, 20)),
+    "`difference`, our range": (of_our_range(Region(high=0.0)), (), (5, 10, 20)),
+    "`difference`, our range, two edges": (of_our_range(Region(-3.0, 0.0)), (), (5, 10, 20)),
 }
 """Kind -> its judge, the shape of one seed's noise, and the sizes of the looks."""
 

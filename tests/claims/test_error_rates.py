@@ -14,6 +14,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
+import lnlab.claims.kinds.difference  # noqa: F401 - registers the kind
+from lnlab.claims.claim import stated_finding
 from lnlab.claims.criterion import Criterion, interval_word
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.order import contrast_region
@@ -280,6 +282,20 @@ def test_runs_that_train_as_often_as_not(half, gone, n):
     for unknown in (lost & met, lost & ~met):
         found = (share_finding(a_tally(m, u), "", half).verdict for m, u in zip(met, unknown, strict=True))
         assert rate(found) <= limit()
+
+
+@every_n
+@pytest.mark.parametrize("edge", [Region(high=0.0), Region(low=0.0), Region(-4.0, 0.0), Region(0.0, 4.0)], ids=str)
+def test_beyond_a_range_of_ours_is_as_seldom_wrong_as_contradicted(edge, n):
+    """On the edge of the range, each side by itself: at most 2.5 % are said to lie beyond it."""
+    ours, source = Criterion(margin="ours"), Criterion()
+    counts = {"beyond": 0, "contradicted": 0}
+    for row in noise("gaussian", REPEATS, n):
+        for criterion in (ours, source):
+            finding = judge_sample("", a_sample(row, log=False), edge, 3, criterion)
+            word = stated_finding(finding, {"kind": "difference"}, criterion, 1).verdict
+            counts[word] = counts.get(word, 0) + 1
+    assert 0 < counts["beyond"] == counts["contradicted"] <= REPEATS * limit(sides=1)
 
 
 @pytest.mark.parametrize("n", [6, 10, 30])

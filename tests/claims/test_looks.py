@@ -10,6 +10,7 @@ from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.claim import judge_claim
 from lnlab.claims.criterion import Null, interval_word, law_word
 from lnlab.claims.looks import level, spent
+from lnlab.claims.our_margin import side_of_range
 from lnlab.claims.region import Region
 from lnlab.claims.significance import ALPHA
 from lnlab.claims.student import fewest_alike
@@ -115,6 +116,45 @@ def test_the_words_of_a_margin_of_ours_in_each_kind(verdict, kind, arms, word):
     found = verdict(scatter, margin="ours", **kind)
     assert found.verdict == word, found.reason
     assert verdict(scatter, **{k: v for k, v in kind.items() if k != "no_effect"}).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("arms", "claim", "word", "detail"),
+    [
+        ((1.3, 1.0), {"at_most": 0.1}, "beyond", "above the range"),
+        ((1.05, 1.0), {"at_most": 0.1}, "supported", None),
+        ((1.3, 1.0), {"between": [-0.1, 0.1]}, "beyond", "above the range"),
+        ((0.7, 1.0), {"between": [-0.1, 0.1]}, "beyond", "below the range"),
+        ((0.7, 1.0), {"between": [-0.1, 0.1], "larger_is": "worse"}, "beyond", "better than the range"),
+        ((0.7, 1.0), {"between": [-0.1, 0.1], "larger_is": "better"}, "beyond", "worse than the range"),
+        ((1.3, 1.0), {"between": [-0.1, 0.1], "larger_is": "worse"}, "beyond", "worse than the range"),
+        ((1.2, 1.0), {"between": [0.1, 0.15], "no_effect": None}, "beyond", "above the range"),
+        ((1.3, 1.0), {"at_least": 0.4}, "smaller", "in its direction"),
+        ((0.7, 1.0), {"at_least": 0.4}, "contradicted", "the other way"),
+        ((0.7, 1.0), {"at_least": -0.1, "about": "share", "larger_is": "better"}, "beyond", "worse than the range"),
+        ((1.3, 1.0), {"at_most": 0.1, "about": "share", "larger_is": "better"}, "beyond", "better than the range"),
+    ],
+)
+def test_outside_of_a_range_of_ours_that_asks_for_no_effect_nothing_is_contradicted(
+    verdict, exactly, arms, claim, word, detail
+):
+    numbers = {"a": exactly(arms[0], 0.01, 10), "b": exactly(arms[1], 0.0, 10)}
+    to = {"kind": "difference", "to": {"placement": "b"}}
+    found = verdict(numbers, **to, margin="ours", **claim)
+    assert (found.verdict, found.detail) == (word, detail), found.reason
+    of_source = verdict(numbers, **to, **{k: v for k, v in claim.items() if k not in ("no_effect", "larger_is")})
+    assert (of_source.verdict == "contradicted") == (word != "supported"), (
+        "the same numbers, by the sentence's own range"
+    )
+
+
+@pytest.mark.parametrize(("quantity", "side"), [("nll", "better"), ("accuracy", "worse"), ("gradient_norm", "below")])
+def test_the_words_of_a_quantity_say_which_side_is_better(quantity, side):
+    claim = {"kind": "difference", "of": {"quantity": quantity}, "between": [-0.1, 0.1]}
+    assert (
+        side_of_range(claim, (-0.3, -0.2), Region(-0.1, 0.1), "difference")
+        == f"{side} {'the range' if side == 'below' else 'than the range'}"
+    )
 
 
 def test_one_place_of_several_that_goes_the_other_way_contradicts(verdict):

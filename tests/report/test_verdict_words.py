@@ -60,6 +60,8 @@ def test_an_accepted_range_says_that_it_leaves_its_edge_out_where_an_interval_en
         ({"word": "smaller", "region_high": 0.5, "detail": "direction open"}, "smaller than 2×, direction open"),
         ({"word": "smaller", "region_low": 0.05, "measure": "difference"}, "smaller than 0.05"),
         ({"word": "smaller", "region_high": -0.05, "measure": "difference"}, "smaller than 0.05"),
+        ({"word": "beyond", "detail": "better than the range"}, "beyond our margin, better than the range"),
+        ({"word": "beyond"}, "beyond our margin"),
         ({"word": "not testable here"}, "not testable here"),
     ],
 )

@@ -14,6 +14,7 @@ from lnlab.tables import Results
         "generalization gap",
         "{nats} per {item}",
         "validation negative log likelihood minus that of the training split, both without dropout",
+        larger_is="worse",
     ),
     of=("nll",),
     trained=True,

@@ -31,6 +31,7 @@ _NEEDS = "the entropy of single tokens, and a reference that beats it"
         "learned fraction",
         "1 is the reference",
         "share of the way from the unigram entropy down to the reference's median final nll",
+        larger_is="better",
     ),
     of=("nll", "unigram_entropy"),
     trained=True,

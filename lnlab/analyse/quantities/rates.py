@@ -99,6 +99,7 @@ def max_half_lr(results: Results, reference: Json = None) -> pl.DataFrame:
         "sensitivity to the learning rate",
         "{nats} per {item}",
         "mean over the grid of the final nll above its smallest",
+        larger_is="worse",
     ),
     of=_LOSSES,
     needs=f"{_NEEDS}, and the validation loss at step 0",
@@ -232,7 +233,9 @@ _OF_BEST: tuple[tuple[str, _Statistic, QuantityWords, str], ...] = (
     (
         "best_lr_nll",
         lambda grid: min(grid.losses),
-        QuantityWords("nll at the best learning rate", "{nats} per {item}", "smallest final nll of the grid"),
+        QuantityWords(
+            "nll at the best learning rate", "{nats} per {item}", "smallest final nll of the grid", larger_is="worse"
+        ),
         "``min_lr L(lr)``: the final nll at the best rate, infinite where every run diverged (Wortsman et al., 2023).",
     ),
 )

@@ -29,7 +29,10 @@ _UNMET = "it never reaches the target"
 @quantities.register(
     "time_to_target",
     words=QuantityWords(
-        "time to target", "updates", "until the validation nll, interpolated linearly, first reaches the target"
+        "time to target",
+        "updates",
+        "until the validation nll, interpolated linearly, first reaches the target",
+        larger_is="worse",
     ),
     of=_PARTS,
     trained=True,
@@ -51,7 +54,10 @@ def time_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
 @quantities.register(
     "epochs_to_target",
     words=QuantityWords(
-        "time to target", "epochs", "until the validation nll, interpolated linearly, first reaches the target"
+        "time to target",
+        "epochs",
+        "until the validation nll, interpolated linearly, first reaches the target",
+        larger_is="worse",
     ),
     of=(*_PARTS, "epoch"),
     trained=True,

@@ -62,7 +62,9 @@ def final_losses(results: Results) -> pl.DataFrame:
 
 @quantities.register(
     "final_nll",
-    words=QuantityWords("final nll", "{nats} per {item}", "validation negative log likelihood at the end of training"),
+    words=QuantityWords(
+        "final nll", "{nats} per {item}", "validation negative log likelihood at the end of training", larger_is="worse"
+    ),
     of=("nll",),
     trained=True,
     whole_run=True,
@@ -77,7 +79,9 @@ def final_nll(results: Results) -> pl.DataFrame:
 
 @quantities.register(
     "best_nll_of_run",
-    words=QuantityWords("best nll", "{nats} per {item}", "smallest validation negative log likelihood in training"),
+    words=QuantityWords(
+        "best nll", "{nats} per {item}", "smallest validation negative log likelihood in training", larger_is="worse"
+    ),
     of=("nll",),
     trained=True,
     whole_run=True,

@@ -1,6 +1,7 @@
 """Verdicts of other experiments: a sentence that holds if all the claims that it cites were supported.
 
     contradicted: a cited claim is contradicted
+    beyond: else one is beyond a margin of ours
     smaller: else one is smaller
     not testable here: else one has no verdict to read, or none that was testable
     undecided: else one is undecided
@@ -24,7 +25,7 @@ CITED_STATISTIC = "verdicts of other experiments"
 _UNTESTED = (None, "not testable here", "ill-posed")
 
 
-@claims.register("cited", reads="reports", about=(), law=False)
+@claims.register("cited", reads="reports", about=(), law=False, margin=False)
 def cited(results: Results, *, evidence: Evidence, profile: str = "real") -> Finding:
     """``all supported``: claims of other experiments, by the verdicts in their reports (Berger, 1982).
 
@@ -52,6 +53,8 @@ def joint_verdict(verdicts: Sequence[str | None]) -> VerdictLabel:
     """The verdict of a sentence that holds if several claims do. None stands for a verdict that cannot be read."""
     if "contradicted" in verdicts:
         return "contradicted"
+    if "beyond" in verdicts:
+        return "beyond"
     if "smaller" in verdicts:
         return "smaller"
     if any(verdict in _UNTESTED for verdict in verdicts):

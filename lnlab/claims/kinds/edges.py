@@ -35,7 +35,7 @@ class Edge(BaseModel):
 Edges = Annotated[tuple[Edge, ...], Field(min_length=1)]
 
 
-@claims.register("edges", reads="verdicts", measure="edges", about=(), law=False)
+@claims.register("edges", reads="verdicts", measure="edges", about=(), law=False, margin=False)
 def edges(verdicts: Sequence[Verdict], *, edges: Edges, at_most: Annotated[int, Field(ge=0)] = 0) -> Finding:
     """``#{observed differs from cut}``: edges of which one claim is supported and the other contradicted (Pearl, 2009).
 

@@ -24,7 +24,12 @@ from lnlab.select.series import SeedSeries, largest_span, select_series
 from lnlab.tables import Results
 
 
-@claims.register("interaction", measure="difference", no_effect=lambda _: 0.0)
+def without_effect(part: float) -> float | None:
+    """The interaction without an effect. Less a part, 0 is an edge like any other: the part is the threshold."""
+    return 0.0 if part == 1 else None
+
+
+@claims.register("interaction", measure="difference", no_effect=lambda claim: without_effect(claim["part"]))
 def interaction(
     results: Results,
     criterion: Criterion = ONE_LOOK,
@@ -68,7 +73,8 @@ def interaction(
     series = [select_series(results, selections[word]) for word in sides]
     sample = weighted_sample(series, list(sides.values()), list(names.values()))
     statistic = "difference of differences" if part == 1 else f"difference less {part:.3g} of another"
-    return judge_sample(statistic, sample, allowed, None, criterion, criterion.null(0.0, allowed, ratio=False))
+    null = criterion.null(without_effect(part), allowed, ratio=False)
+    return judge_sample(statistic, sample, allowed, None, criterion, null)
 
 
 def weighted_sample(series: Sequence[SeedSeries], weights: Sequence[float], names: Sequence[str]) -> Sample:

@@ -70,8 +70,9 @@ def order(
         )
         statistic = f"{f'{reduce} of ' if reduce else ''}{names[i]} {'/' if log else '-'} {names[i + 1]}"
         allowed = contrast_region(relation, margin, log=log)
-        leads = relation == "<=" and margin < 0
-        null = criterion.null(1.0 if log else 0.0, allowed, ratio=log) if leads else None
+        # Without a lead there is no margin to miss: the value without a difference is the edge.
+        of_edge = replace(criterion, zone=None) if relation == "<" else criterion
+        null = of_edge.null(1.0 if log else 0.0, allowed, ratio=log)
         members.append(Member(statistic, sample, allowed, null=null))
     if relations == ["~"] and criterion.law is None:
         criterion = replace(criterion, law=1.0 if log else 0.0)

@@ -34,7 +34,7 @@ from lnlab.tables import Results
 _MEANS = 20_000
 
 
-@claims.register("printed_mean", about=("mean",), law=False)
+@claims.register("printed_mean", about=("mean",), law=False, margin=False)
 def printed_mean(
     results: Results,
     criterion: Criterion = ONE_LOOK,

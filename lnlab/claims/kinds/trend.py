@@ -81,7 +81,7 @@ def trend_verdict(
     verdict, detail, reason = explained_verdict(interval_of(sample, criterion), allowed, sample, criterion, null)
     # Before the interval of the ends: a clear trend the other way contradicts whatever first and last show.
     if p_against <= criterion.tail:
-        other_way: Detail | None = None if null is None else "the other way"
+        other_way: Detail | None = None if criterion.margin == "source" else "the other way"
         return "contradicted", other_way, f"Page's test says the opposite, p = {p_against:.2g}; {reason}"
     order_text = f"Page's test p = {p_along:.2g}, median tau {tau:.2f}"
     if verdict == "supported" and (p_along > criterion.tail or tau < MIN_TAU):

@@ -141,9 +141,11 @@ profiles:
   together keep the probability of a wrong verdict at 5 %. Looks are counted and shown.
 - **Laws.** `law: -0.5` is the value that the sentence names. The verdict then also says whether the interval holds it.
   `equals` and `exponent` name one already.
-- **Margins.** `margin: source` says that the accepted range is the sentence's own; with `margin: ours` the sentence
-  names only the direction. Falling short of our margin is then `smaller`, and only the other direction contradicts, or
-  an effect within `zone` of `no_effect`. `no_effect` is 1 for ratios and 0 for exponents; elsewhere it must be given.
+- **Margins.** `margin: source` says that the accepted range is the sentence's own; `margin: ours` is for everything
+  else. Where such a range asks for an effect, by one edge that leaves `no_effect` out (1 for ratios, 0 for differences
+  and exponents; elsewhere it must be given), falling short of it is `smaller`. Only the other direction contradicts, or
+  an effect within `zone` of `no_effect`. Any other range of ours asks for none: outside of it the word is `beyond`,
+  with its side, which is better or worse where `larger_is: better` or `worse` says so, or the words of the quantity.
 - **Seeds that fail.** `about: mean | median | share` says what is judged: the mean of the seeds, their median, or
   whether more than half of them lie in the range. `share` is the default for all-or-nothing quantities, `median` for
   fractions with an accepted edge within 0.05 of 0 or 1; a `mean` of either is refused. `finish: 0.8` is the share of

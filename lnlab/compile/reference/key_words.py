@@ -34,6 +34,7 @@ KEY_WORDS: Mapping[str, str] = {
     "interventions": "changes to the model or its training, in order",
     "kind": "which registered kind; it determines the other keys",
     "law": "the value that the sentence names, on the scale of the statistic",
+    "larger_is": "`better` or `worse`: on which side of a range of ours a result is better",
     "layer": "number of the layer, from 1; first and last are words for its ends",
     "layers": "number of layers",
     "lnlab": "version of the spec language",

@@ -1,5 +1,6 @@
 """The criterion of a claim against its kind: what it is about, the value it names, whose the margin is, its looks."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,14 +12,16 @@ from lnlab.registry import Choice
 from lnlab.select.selection import value_list
 from lnlab.specfile.about import near_a_bound, reason_against_mean
 from lnlab.specfile.comparisons import flaws_of_comparison
-from lnlab.specfile.experiment import ClaimText
+from lnlab.specfile.experiment import ClaimText, Role
 from lnlab.specfile.looks import Looks
 
+_OURS = re.compile(r"\b(?:is|are) ours\b|\bour own\b", re.IGNORECASE)
+"""How the text of a source says that a threshold is not in it."""
 AcceptedEdges = tuple[float | None, float | None]
 
 
 def flaws_of_criterion(
-    text: ClaimText, choice: Choice, registries: Registries, looks: Looks, seeds: int
+    text: ClaimText, choice: Choice, registries: Registries, looks: Looks, seeds: int, role: Role | None = None
 ) -> Iterator[Issue]:
     """What is wrong with the common fields of a claim, given its kind.
 
@@ -28,6 +31,7 @@ def flaws_of_criterion(
         registries: of claims and quantities.
         looks: its own, or those of the spec.
         seeds: on how many it is judged.
+        role: whose sentence it is. None means that it is no sentence of its own.
     """
     facts = registries["claim"][choice["kind"]].facts
     possible = facts.about
@@ -59,7 +63,10 @@ def flaws_of_criterion(
     for column in choice.get("each") or ():
         if column in (choice.get("to") or {}):
             yield Issue("conflict", ("each",), f"'to' sets {column}", "leave it out of one of the two")
-    yield from _flaws_of_margin(text, choice, facts.no_effect)
+    yield from _flaws_of_margin(text, choice, facts)
+    if role == "source" and text.margin == "source" and facts.margin and (said := _OURS.search(text.source or "")):
+        what = f"it says '{said[0]}', and the margin is said to be the source's"
+        yield Issue("conflict", ("source",), what, "write margin: ours; of a setting alone, say 'here' or 'chosen'")
     if isinstance(looks, tuple) and seeds > looks[-1]:
         what = f"{seeds} seeds, and the last declared look is at {looks[-1]}"
         yield Issue("conflict", ("looks",), what, "state a new claim, and judge it on fresh seeds (claim_seeds)")
@@ -73,57 +80,58 @@ def accepted_edges(choice: Mapping[str, Json]) -> AcceptedEdges:
     return choice.get("at_least"), choice.get("at_most")
 
 
-def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterator[Issue]:
+def _flaws_of_margin(text: ClaimText, choice: Choice, facts: Any) -> Iterator[Issue]:
+    """What is wrong with whose the range of a claim is said to be, and with what that needs."""
     stated = [word for word in ("no_effect", "zone") if getattr(text, word) is not None]
     if text.margin == "source":
         for word in stated:
             yield Issue("no-effect", (word,), "belongs to a margin of ours", "write margin: ours, or leave it out")
         return
-    if no_effect is None or choice.get("exact") or choice.get("probability") is not None:
-        yield Issue(
-            "no-effect",
-            ("margin",),
-            f"a claim of kind {choice['kind']} has no margin",
-            "leave it out",
-        )
+    if not facts.margin:
+        yield Issue("no-effect", ("margin",), f"a claim of kind {choice['kind']} has no margin", "leave it out")
         return
+    counted = bool(choice.get("exact")) or choice.get("probability") is not None
     if "order" in choice:  # of an order the edge is its negative ``delta``
         delta, zone = choice["delta"], text.zone
-        if delta is None or delta >= 0 or "<=" not in choice["order"]:
-            what = "an order has a margin of ours only where one value leads by it"
-            yield Issue("no-effect", ("margin",), what, 'leave it out, or write "a <= b" with a negative delta')
+        leads = delta is not None and delta < 0 and "<=" in choice["order"]
+        if not leads and "~" not in choice["order"] and "<=" not in choice["order"]:
+            what = "an order has a margin only in <= and ~"
+            yield Issue("no-effect", ("margin",), what, 'leave it out, or write "a <= b" with a delta')
         elif text.no_effect is not None:
             yield Issue("no-effect", ("no_effect",), "of an order it is no difference", "leave it out")
+        elif zone is not None and not leads:
+            what = "belongs to an order in which one value leads"
+            yield Issue("no-effect", ("zone",), what, 'leave it out, or write "a <= b" with a negative delta')
         elif zone is not None and choice["scale"] == "log" and zone <= 1:
             yield Issue("out-of-range", ("zone",), f"a zone of {zone:g} is empty", "give a factor above 1")
-        elif zone is not None and choice["scale"] is not None:
+        elif zone is not None and delta is not None and choice["scale"] is not None:
             far, edge = (1 / zone, 1 + delta) if choice["scale"] == "log" else (-zone, delta)
             if far < edge:
                 what = f"reaches beyond the margin, to {far:g} for {edge:g}"
                 yield Issue("out-of-range", ("zone",), what, "take at most half the margin")
         return
     low, high = accepted_edges(choice)
-    null = no_effect(choice) if text.no_effect is None else text.no_effect
-    if (low is None) == (high is None):  # a tolerance on both sides, or edges that its kind makes
+    null = facts.no_effect(choice) if text.no_effect is None else text.no_effect
+    if (low is None) == (high is None) or counted:  # a tolerance on both sides, edges that its kind makes, a count
         for word in stated:
             yield Issue(
                 "no-effect", (word,), "belongs to a range with one edge", "leave it out, or give at_least or at_most"
             )
         return
-    if null is None:
-        what = "a margin of ours is measured from the value without an effect, and this quantity has no natural one"
-        yield Issue("missing", ("margin",), what, "add no_effect: ...")
-        return
     edge, up = (low, 1) if low is not None else (high or 0.0, -1)
-    if up * null > up * edge:
-        yield Issue(
-            "out-of-range",
-            ("no_effect",),
-            f"{null:g} lies within the accepted range",
-            "name the value without an effect",
-        )
+    if null is None or up * null > up * edge:
+        if text.no_effect is not None:
+            yield Issue(
+                "out-of-range",
+                ("no_effect",),
+                f"{text.no_effect:g} lies within the accepted range",
+                "name the value without an effect, or leave it out where none is asked for",
+            )
+        elif text.zone is not None:
+            what = "is measured from the value without an effect, which is not known here"
+            yield Issue("missing", ("zone",), what, "add no_effect: ..., or leave it out")
     elif text.zone is not None:
-        ratio = no_effect(choice) == 1
+        ratio = facts.no_effect(choice) == 1
         if ratio and text.zone <= 1:
             yield Issue("out-of-range", ("zone",), f"a zone of {text.zone:g} is empty", "give a factor above 1")
             return

@@ -81,7 +81,8 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
             n = min(map(len, (experiment.seeds, *experiment.grid_seeds.values())))
             n = len(experiment.claim_seeds[claim.id]) if claim.id in experiment.claim_seeds else n
             looks = claim.looks or experiment.looks
-            for flaw in flaws_of_criterion(claim, request.choice, registries, looks, n):
+            whose = experiment.role_of(claim)
+            for flaw in flaws_of_criterion(claim, request.choice, registries, looks, n, whose):
                 requests.issues.append(flaw.below("claims", claim.id).at(merged.location((*path, *flaw.path))))
 
         # What the claim requires is a claim without an id: it may have what belongs to a criterion, and a sentence.

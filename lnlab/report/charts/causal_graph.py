@@ -32,7 +32,13 @@ OUTCOMES: Mapping[Outcome, tuple[str, tuple[int, int]]] = {
     "open": ("#8a6a14", (4, 4)),
 }
 """What the two verdicts of an edge come to -> colour and dash of its arrow."""
-VERDICT_COLOURS = {"supported": "#17683a", "contradicted": "#a82a14", "smaller": "#6b3a8f", "undecided": "#7a5600"}
+VERDICT_COLOURS = {
+    "supported": "#17683a",
+    "contradicted": "#a82a14",
+    "smaller": "#6b3a8f",
+    "beyond": "#0b5f78",
+    "undecided": "#7a5600",
+}
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ _SPECIAL = {
     "≈": r"$\approx$",
     "≤": r"$\leq$",
     "≥": r"$\geq$",
+    "≠": r"$\neq$",
     "→": r"$\to$",
     "∂": r"$\partial$",
     "∇": r"$\nabla$",

@@ -39,7 +39,8 @@ def verdict_tables(facts: ReportFacts, verdicts: Sequence[Verdict], cited: str) 
 
 _VERDICTS = r"""\begin{{table}}[tp]
 \caption{{{caption}: estimates with 95\,\% intervals over seeds
-($\surd$ supported, $\times$ contradicted, $<$ smaller than our margin, ? undecided, -- not testable).}}
+($\surd$ supported, $\times$ contradicted, $<$ smaller than our margin, $\neq$ beyond our margin, ? undecided,
+-- not testable).}}
 \label{{{label}}}
 \footnotesize
 \begin{{tabular}}{{@{{}}>{{\raggedright\arraybackslash}}p{{0.58\linewidth}}>{{\raggedright\arraybackslash}}p{{0.26\linewidth}}c@{{}}}}

@@ -19,7 +19,7 @@ LONGEST_ANSWER = 40
 """The most words of an answer that the author did not write."""
 _MOST_NUMBERS = 2
 """The most numbers of a heading that such an answer repeats."""
-_VERDICT_WORDS = {"smaller": "Smaller than claimed"}
+_VERDICT_WORDS = {"smaller": "Smaller than claimed", "beyond": "Beyond our margin"}
 _YES_OR_NO = re.compile(
     r"(?:^|, )(?:does|do|did|is|are|was|were|has|have|can|will|would|should)\b"
     r"(?![^?]*\b(?:or|and (?:which|what|how))\b)",
@@ -41,7 +41,7 @@ _WAYS = {
 """Words by the direction that they claim."""
 _NO_NAME = ("The", "A", "An", "In", "At", "With", "Without", "Most", "No", "Of", "On", "After", "Before")
 """Words at the beginning of a heading that lose their capital behind a title."""
-_ANSWERING = ("supported", "contradicted", "smaller", "undecided")
+_ANSWERING = ("supported", "contradicted", "smaller", "beyond", "undecided")
 _COMPARED = re.compile(r"^(?:share of seeds with |[a-z]+ of )?(.+) ([/-]) (.+)$")
 """The two values in the statistic of a claim: ``mean of layer / rms``."""
 _LACKING = re.compile(

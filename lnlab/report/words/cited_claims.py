@@ -7,7 +7,7 @@ from urllib.parse import quote
 from lnlab.claims.claim import Verdict
 from lnlab.tables import Results
 
-_LEAST_SUPPORTIVE = ("contradicted", "smaller", "not testable here", "ill-posed", "undecided", "supported")
+_LEAST_SUPPORTIVE = ("contradicted", "beyond", "smaller", "not testable here", "ill-posed", "undecided", "supported")
 
 
 def cited_address(row: dict[str, Any], root: str | None) -> str:

@@ -43,7 +43,7 @@ def quantity_words(name: str) -> QuantityWords | None:
     own = derived or (OF_ANOTHER_LOOP.get(name) if is_own_loss() else None) or MEASURED.get(name)
     if name not in _stored.get():
         return own
-    words = QuantityWords(**_stored.get()[name])
+    words = QuantityWords(**_stored.get()[name])  # type: ignore[arg-type]  # written by an instance of it
     # reports from before derived quantities had symbols have stored none
     return replace(words, symbol=own.symbol) if own and not words.symbol else words
 

@@ -36,9 +36,9 @@ _HEADINGS = {
 }
 _SUBJECT = (
     "Arrows go from cause to effect. Beside each arrow: its number and two linked verdicts, of the observation and of "
-    "the intervention on the cause (✓ supported, ✗ contradicted, ‹ smaller, ? undecided, – not testable here or "
-    "missing). Green: both support it. Red, dashed: they disagree. Red, finely dashed: both contradict it. Brown, "
-    "dotted: one of them is open"
+    "the intervention on the cause (✓ supported, ✗ contradicted, ‹ smaller, ≠ beyond our margin, ? undecided, – not "
+    "testable here or missing). Green: both support it. Red, dashed: they disagree. Red, finely dashed: both "
+    "contradict it. Brown, dotted: one of them is open"
 )
 _NOT_JUDGED = "not judged"
 _OUTCOME_WORDS: Mapping[Outcome, str] = {
