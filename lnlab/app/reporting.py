@@ -51,8 +51,11 @@ def write_plan_report(
     """
     from lnlab.claims.look_book import LookBook
     from lnlab.record.evidence import plan_results
+    from lnlab.record.frozen import frozen_path
     from lnlab.record.judging import plan_verdicts
     from lnlab.record.looks import known_looks
+    from lnlab.record.planned_criteria import with_frozen_criteria
+    from lnlab.record.registries import load_registries
     from lnlab.report.facts import facts_from_json
     from lnlab.report.write import write_report
 
@@ -64,6 +67,8 @@ def write_plan_report(
     book = LookBook.from_json(*known_looks(into, Path(stored.spec), stored.profile, stored.overrides))
     verdicts = plan_verdicts(store, stored, results, plugins, book)
     facts = with_fields(facts_from_json(stored.facts["report"], stored.spec), looks=book.to_json())
+    if frozen_path(Path(stored.spec)).is_file():
+        facts = with_frozen_criteria(facts, Path(stored.spec), load_registries(plugins))
     return write_report(
         into,
         facts,

@@ -28,7 +28,8 @@ from lnlab.tables import Results
 
 _DIGITS = 12
 _RESTRICTION_DIGITS = 6
-_MARK = "+"
+MARK = "+"
+"""Stands before each restriction."""
 _OF_MARGIN = ("margin", "no_effect", "zone")
 _APART = {
     *(set(ClaimText.model_fields) - {"kind", *CRITERION_FIELDS}),
@@ -94,7 +95,7 @@ def criterion_digest(claim: Mapping[str, Json], results: Results) -> str:
     if claim.get("margin") == "ours":
         restrictions.append(digest([claim.get(word) for word in _OF_MARGIN]))
     marks = sorted(digest(restriction)[:_RESTRICTION_DIGITS] for restriction in restrictions)
-    return _MARK.join([core, *marks])
+    return MARK.join([core, *marks])
 
 
 def covers(earlier: str, today: str) -> bool:
@@ -104,8 +105,8 @@ def covers(earlier: str, today: str) -> bool:
     """
     if not earlier or not today:
         return True
-    core, *marks = earlier.split(_MARK)
-    core_today, *marks_today = today.split(_MARK)
+    core, *marks = earlier.split(MARK)
+    core_today, *marks_today = today.split(MARK)
     return core == core_today and set(marks) <= set(marks_today)
 
 

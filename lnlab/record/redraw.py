@@ -34,6 +34,7 @@ from lnlab.record.judging import claims_as_judged, locate_claim_problem
 from lnlab.record.matching import MatchedRuns, match_runs
 from lnlab.record.measured_probes import refuse_changed_probes, resolved_probes
 from lnlab.record.model_graphs import model_graphs
+from lnlab.record.planned_criteria import with_frozen_criteria
 from lnlab.record.reported_runs import reports_of_runs
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts
@@ -125,6 +126,8 @@ def judge_tables(
     )
     book = LookBook.from_json(facts.looks, commit=head_commit(folder))
     new, results, judged = _judged(asked, replace(facts, path=path), folder, before, book)
+    if file is not None:
+        new = with_frozen_criteria(new, file, known)
     if replacing is not None:
         if elsewhere and not replacing:
             refuse_other_question(into, new, file)
@@ -209,6 +212,7 @@ def judge_joined_tables(
     before, book = joined.before(asked.claims, matched.results)
     facts = replace(joined.facts, name=spec.stem, path=path, kept=tuple(before.kept_rows), models={})
     new, results, judged = _judged(asked, facts, into, before, replace(book, commit=head_commit(spec.parent)))
+    new = with_frozen_criteria(replace(new, frozen={}), spec, known)
     if not replacing:
         refuse_other_question(into, new, spec)
     new = replace(new, kept=_with_what_was_read(joined.kept(results.runs), new, asked.claims, before, results))

@@ -23,6 +23,7 @@ _OPTIONAL: Mapping[str, Json] = {
     "seeds": [],
     "grid_seeds": [],
     "looks": {},
+    "frozen": {},
     "origin": "",
     "theme": "",
     "models": {},
@@ -66,6 +67,8 @@ class ReportFacts(SpecIdentity):
         grid_seeds: the grids whose runs are drawn on other seeds: ``grid`` (its name), ``where`` (the conditions that
             its runs meet), ``seeds``.
         looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
+        frozen: by claim, its criterion as it was frozen before a run (``record.frozen``), with ``state``: kept or
+            changed.
         kept: which rows the tables beside it hold, see ``kept_rows``. Empty before they are written.
         origin: path from the folder of the report to the spec. Empty if ``path`` leads there from a folder above.
         theme: heading under which an index lists the question. Empty: that of its source.
@@ -95,6 +98,7 @@ class ReportFacts(SpecIdentity):
     seeds: tuple[int, ...] = ()
     grid_seeds: tuple[Mapping[str, Json], ...] = ()
     looks: Mapping[str, Sequence[Mapping[str, Json]]] = field(default_factory=dict)
+    frozen: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()
     origin: str = ""
     theme: str = ""

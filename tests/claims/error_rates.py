@@ -4,6 +4,7 @@
 until the claim is decided. On the edge every decided verdict counts as wrong, so that either word is counted.
 """
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from lnlab.claims.kinds.power_law import log_log_slopes
 from lnlab.claims.kinds.status import SeedTally, mcnemar_finding, share_finding
 from lnlab.claims.kinds.table import boundary_verdict
 from lnlab.claims.kinds.trend import trend_verdict
+from lnlab.claims.look_book import LookBook
 from lnlab.claims.looks import level
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
@@ -159,6 +161,31 @@ def look_rate(kind: str, schedule: str) -> float:
     draws = rng.normal(size=(REPEATS, looks[-1][0], *shape))
     draws = interactions(draws) if kind.startswith("`interaction`") else draws
     wrong = sum(any(judge(x[:n], criterion) in DECIDED for n, criterion in looks) for x in draws)
+    return wrong / REPEATS
+
+
+CHANGED = (("mean", 0), ("mean", 1), ("median", 0), ("mean", 2))
+"""The criteria among which one changes on the same seeds: what is judged, and the selection with numbers of its own."""
+
+
+@cache
+def changed_rate(*, counted: bool) -> float:
+    """How often a claim is decided whose criterion is changed after each look that leaves it open.
+
+    The truth lies on the edge of every criterion. All are tried on ten seeds, then all again on twenty.
+
+    Args:
+        counted: whether a change is a further look, as the look book has it, or each begins with a first one.
+    """
+    book, looks = LookBook(), []
+    for n, (about, selection) in itertools.product((10, 20), CHANGED):
+        criterion, seeds = f"{about}{selection}", range(n)
+        number = book.number("it", criterion, seeds)
+        book.record("it", criterion, seeds, number, level(number))
+        judge = of_numbers(about, Region(low=0.0))
+        looks.append((judge, n, selection, Criterion(level(number if counted else 1))))
+    draws = np.random.default_rng(23).normal(size=(REPEATS, 20, 3))
+    wrong = sum(any(judge(x[:n, place], criterion) in DECIDED for judge, n, place, criterion in looks) for x in draws)
     return wrong / REPEATS
 
 

@@ -367,6 +367,13 @@ def test_nominal_looks_would_be_caught():
     assert wrong > 0.05 + 3 * math.sqrt(0.05 * 0.95 / error_rates.REPEATS)
 
 
+def test_criteria_that_are_changed_on_the_same_seeds_keep_the_bound_of_further_looks():
+    """Each change is a look with a level of its own: 7.5 % on the edge, whatever word. As first looks: over 15 %."""
+    error = 3 * math.sqrt(0.075 * 0.925 / error_rates.REPEATS)
+    assert 0.02 < error_rates.changed_rate(counted=True) <= 0.075 + error
+    assert error_rates.changed_rate(counted=False) > 2 * 0.075
+
+
 @sampled(
     ("kinds", "populations"),
     [(FEW_KINDS, FEW_POPULATIONS)],

@@ -14,7 +14,9 @@ from lnlab.issues import Issue
 from lnlab.training_extra import absent_packages
 
 if TYPE_CHECKING:
+    from lnlab.compile.plan import Plan
     from lnlab.compile.resolve.choices import Registries
+    from lnlab.specfile.load import SpecDocument
 
 
 @dataclass(frozen=True)
@@ -157,5 +159,20 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
         models=len(variants_by_parts(plan)),
         claims=len(plan.claims),
         note=undecidable_note(undecidable_seeds(plan, known), len(plan.claims)),
-        notes=(*schedule_notes(plan), *surveyed),
+        notes=(*schedule_notes(plan), *surveyed, *_frozen_notes(request, document, plan, known)),
     )
+
+
+def _frozen_notes(request: Request, document: "SpecDocument", plan: "Plan", known: "Registries") -> list[str]:
+    """When the criteria of a spec were frozen, where they were, and which were changed since."""
+    from lnlab.record.frozen import frozen_facts, frozen_path
+    from lnlab.record.planned_criteria import planned_criteria
+    from lnlab.report.words.look_words import frozen_sentence
+
+    if not frozen_path(request.spec).is_file():
+        return []
+    criteria = planned_criteria(document, known, request.profile, request.overrides)
+    sentence = frozen_sentence(
+        frozen_facts(request.spec, request.profile, criteria), [claim.id for claim in plan.experiment.claims]
+    )
+    return [f"note: {sentence}"] if sentence else []

@@ -1,19 +1,25 @@
 """``lnlab lock``: what a committed report says, in one small file beside its spec."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lnlab.app.formats import format_count
+from lnlab.app.request import request_for
 from lnlab.cli.options import Plugins, Quiet
 from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.userfiles import user_path
 
+if TYPE_CHECKING:
+    from lnlab.compile.resolve.choices import Registries
+
 LOCK_EXAMPLE = (
-    "Example: [bold]lnlab lock specs/xiong_fig3.yaml --profile real[/bold]; all specs: [bold]lnlab lock --all[/bold]"
+    "Example: [bold]lnlab lock specs/xiong_fig3.yaml --profile real[/bold]; all specs: [bold]lnlab lock --all[/bold]; "
+    "before a run: [bold]lnlab lock --claims specs/xiong_fig3.yaml[/bold]"
 )
 
 
@@ -36,6 +42,9 @@ def lock(
         Path | None,
         typer.Option("--report", metavar="FOLDER", help="The report; reports/<spec>/<profile> if not given."),
     ] = None,
+    freeze: Annotated[
+        bool, typer.Option("--claims", help="Freeze the criteria of the claims before a run, in SPEC.criteria.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write SPEC.lock: what the committed report of a spec says.
@@ -46,10 +55,17 @@ def lock(
     and of the corpora. Commit it with the report: lnlab verify tells whether the two still agree.
 
     No store is needed: everything is read from the folder of the report.
+
+    With --claims, before a run: write SPEC.criteria, the digest of what each claim of a profile tests (range,
+    statistic, selection, runs) with day and commit. Commit it. Pages, lnlab check and the lock then say when criteria
+    were frozen, and which were changed since or only after a look. What is frozen already keeps its date.
     """
     from lnlab.record.locks.lock_report import write_lock
     from lnlab.record.registries import load_registries
 
+    if freeze and (every_report or report is not None):
+        what, remedy = "--claims is of specs, not of reports", "lnlab lock --claims SPEC"
+        raise LabError(Issue("wrong-option", "lnlab lock", what, remedy))
     if every_report == bool(specs):
         raise LabError(
             Issue(
@@ -69,6 +85,9 @@ def lock(
                 Issue("wrong-option", "lnlab lock --all", what, "name the folder of the specs with --folder")
             )
     known = load_registries(plugins)
+    if freeze:
+        _freeze(specs or (), profile, plugins, known, quiet=quiet)
+        return
     changed = 0
     problems: list[Issue] = []
     for spec in specs or ():
@@ -86,3 +105,19 @@ def lock(
         err().print(f"{format_count(len(specs or ()) - len(problems), 'lock')}, {changed} changed")
     if problems:
         raise LabError(*problems)
+
+
+def _freeze(
+    specs: Sequence[Path], profile: str | None, plugins: list[Path], known: "Registries", *, quiet: bool
+) -> None:
+    from lnlab.app.freezing import freeze_spec
+
+    for spec in specs:
+        request = request_for(spec, profile, (), plugins)
+        frozen = freeze_spec(request, known)
+        out().print(frozen.path.as_posix())
+        if not quiet:
+            late = [f"{claim} after {entry.after}" for claim, entry in frozen.criteria.items() if entry.after]
+            counted = f"{len(frozen.criteria)} frozen, {frozen.kept} of them before"
+            told = "; ".join([f"{spec}: {request.profile or 'default'}: {counted}", *late])
+            err().print(told, markup=False)

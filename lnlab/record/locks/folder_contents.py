@@ -154,6 +154,7 @@ def _facts_tables(report: CommittedReport) -> dict[str, Json]:
         "spec": digest_bytes(facts.spec.encode()),
         "decisions": decisions,
         **({"looks": locked_looks(facts.looks)} if facts.looks else {}),
+        **({"frozen": facts.frozen} if facts.frozen else {}),
     }
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.printable import shown_path
+from lnlab.record.frozen import frozen_path, read_frozen
 from lnlab.record.locks.folder_contents import derived_tables, read_committed
 from lnlab.record.locks.lock_report import Lock, recorded_digest
 from lnlab.record.locks.lock_text import flat_entries, line_of_entry, lock_text
@@ -64,6 +66,7 @@ def differences_from_lock(lock: Lock) -> list[Issue]:
         flat_entries({key: value for key, value in tables.items() if key not in _EXPECTED_IN_LOCK})
         for tables in (lock.tables, derived)
     )
+    differences += _differences_from_frozen(lock)
     for path in sorted(stated.keys() | following.keys()):
         if stated.get(path) != following.get(path):
             where = f"{lock.path}:{line_of_entry(lock.text, path)}: {'.'.join(path)}"
@@ -73,6 +76,27 @@ def differences_from_lock(lock: Lock) -> list[Issue]:
                 setting = next((g["setting"] for g in groups if isinstance(g, Mapping) and "setting" in g), "")
             what = f"the lock says {_shown(stated.get(path))}, the report {_shown(following.get(path))}"
             differences.append(Issue("differs", where, f"{what} ({setting})" if setting else what))
+    return differences
+
+
+def _differences_from_frozen(lock: Lock) -> list[Issue]:
+    """Claims whose criteria were frozen by another day, or otherwise, than the lock says."""
+    path = frozen_path(lock.spec)
+    try:
+        frozen = {claim: asdict(entry) for claim, entry in read_frozen(lock.spec, lock.profile).items()}
+    except LabError as error:
+        return _as_differences(error)
+    stated = lock.tables.get("frozen", {})
+    differences = []
+    for claim in [claim for claim in lock.tables["verdicts"] if claim in {*frozen, *stated}]:
+        of_lock = {name: value for name, value in stated.get(claim, {}).items() if name != "state"}
+        of_file = {name: value for name, value in frozen.get(claim, {}).items() if value}
+        if of_lock != of_file:
+            where = f"{lock.path}:{line_of_entry(lock.text, ('frozen', claim))}"
+            what = f"has another frozen criterion of {claim} than the lock ({where})"
+            differences.append(
+                Issue("differs", str(path), what, f"lnlab report --from {lock.folder.as_posix()}, then lock")
+            )
     return differences
 
 

@@ -17,13 +17,13 @@ LockTables = Mapping[str, Json]
 LOCK_HEAD = "# Written by `lnlab lock` and compared by `lnlab verify`. Make it again instead of editing it.\n"
 
 
-def lock_text(tables: LockTables) -> str:
+def lock_text(tables: LockTables, head: str = LOCK_HEAD) -> str:
     """The text of a lock: scalars first, then every table with its entries sorted by key. Nulls are left out."""
     scalars = {key: value for key, value in tables.items() if not isinstance(value, Mapping)}
     nested = {key: value for key, value in tables.items() if isinstance(value, Mapping)}
-    blocks = ["\n".join(_entries(scalars))]
+    blocks = ["\n".join(_entries(scalars))] if scalars else []
     blocks += ["\n".join([f"[{_key(name)}]", *_entries(table)]) for name, table in sorted(nested.items())]
-    return LOCK_HEAD + "\n" + "\n\n".join(blocks) + "\n"
+    return head + "\n" + "\n\n".join(blocks) + "\n"
 
 
 def parse_lock(text: str, where: str) -> dict[str, Json]:

@@ -10,6 +10,7 @@ from lnlab.issues import Issue
 from lnlab.record.locks.intact import differences_from_lock
 from lnlab.record.locks.lock_report import read_lock
 from lnlab.record.locks.rendered import render_all
+from lnlab.report.words.look_words import frozen_sentence
 
 LEVELS = ("intact", "rendered", "sampled", "computed")
 """What each level adds: files as locked, pages drawn again from their data, a run of every variant, every run."""
@@ -135,7 +136,9 @@ def verify_locks(
             unread = tuple(Issue("differs", problem.where, problem.what) for problem in error.issues)
             reports[path] = VerifiedReport(path, 0, unread)
         else:
-            reports[path] = VerifiedReport(path, len(lock.tables["files"]), tuple(differences_from_lock(lock)))
+            told = frozen_sentence(lock.tables.get("frozen", {}), list(lock.tables["verdicts"]))
+            found = tuple(differences_from_lock(lock))
+            reports[path] = VerifiedReport(path, len(lock.tables["files"]), found, (told,) if told else ())
         if not level or reports[path].differences:
             on_report(reports[path])
     if level:  # a report that is not what was locked is not drawn: its data may be anybody's
@@ -145,6 +148,7 @@ def verify_locks(
             for path in intact:
                 report, anew = reports[path], again(path)
                 differences = (*report.differences, *anew.differences)
-                reports[path] = replace(anew, files=report.files, differences=differences)
+                notes = (*report.notes, *anew.notes)
+                reports[path] = replace(anew, files=report.files, differences=differences, notes=notes)
                 on_report(reports[path])
     return Verification(level, tuple(reports.values()))

@@ -10,7 +10,7 @@ from lnlab.report.page.citation_links import cited_papers, linked_citations
 from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
 from lnlab.report.words.answer_text import estimate_in_words
 from lnlab.report.words.cited_claims import cited_address
-from lnlab.report.words.look_words import changed_criterion, look_lines
+from lnlab.report.words.look_words import changed_criterion, frozen_criterion, look_lines
 from lnlab.report.words.verdict_words import common_scope, criterion_text
 from lnlab.report.words.wording import format_interval, format_value, nonbreaking
 from lnlab.specfile.experiment import Role
@@ -152,6 +152,7 @@ def claim_groups(
         else:
             sentences = (verdict.reason, "" if verdict.scope == scope else verdict.scope)
             aside = " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences if s)
+        looks, frozen = facts.looks.get(verdict.claim, ()), facts.frozen.get(verdict.claim, {})
         by_claim[verdict.claim] = ClaimRow(
             number=number,
             verdict=verdict,
@@ -161,8 +162,8 @@ def claim_groups(
             label=verdict_label(verdict),
             law=law_text(verdict),
             level=level_text(verdict),
-            looks=look_lines(facts.looks.get(verdict.claim, ())),
-            dated=changed_criterion(facts.looks.get(verdict.claim, ()), verdict),
+            looks=look_lines(looks),
+            dated=" ".join(filter(None, (changed_criterion(looks, verdict), frozen_criterion(frozen, looks)))),
             criterion=criterion_text(verdict),
             aside=aside,
             source=tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),

@@ -30,6 +30,7 @@ from lnlab.report.theme import THEME
 from lnlab.report.words import verdict_words
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, made_answer, outdated_claims
 from lnlab.report.words.cited_claims import cited_by_arrows
+from lnlab.report.words.look_words import frozen_sentence
 from lnlab.report.words.quantity_words import using_words
 from lnlab.report.words.sentence_owners import sentences_of, tally_by_owner
 from lnlab.report.words.wording import join_words
@@ -240,6 +241,7 @@ def render_page(
         decisions=provenance.decision_grid(facts),
         outcomes=provenance.unfinished_runs_grid(results),
         settings=provenance.settings_grid(results),
+        frozen=frozen_sentence(facts.frozen, [verdict.claim for verdict in verdicts]),
         multiplicity=verdict_words.multiplicity_sentence(verdicts) if verdicts else "No claim was judged.",
         provenance=provenance.provenance_pairs(facts, results),
         commands=provenance.command_lines(facts),

@@ -48,3 +48,39 @@ def changed_criterion(stated: Sequence[Mapping[str, Json]], verdict: Verdict) ->
     same = all(set(look.seeds) == set(now.seeds) for look in others)
     where = "on the same seeds" if same else "on seeds that are judged again"
     return f"{what} by {since}, after {looked} {where}; this is look {now.look}, at {coverage_text(now.alpha)}."
+
+
+def frozen_criterion(frozen: Mapping[str, str], stated: Sequence[Mapping[str, Json]]) -> str:
+    """``Its criterion was frozen on 2026-11-28, before the first run.``, with the day by which it was changed if so."""
+    if not frozen:
+        return ""
+    when = f"after {frozen['after']}" if frozen.get("after") else "before the first run"
+    looks = [Look.from_json(look) for look in stated]
+    days = [look.date for look in looks if look.date and look.criterion == looks[-1].criterion]
+    changed = f", and changed {f'by {min(days)}' if days else 'since'}" if frozen["state"] == "changed" else ""
+    return f"Its criterion was frozen on {frozen['date']}, {when}{changed}."
+
+
+def frozen_sentence(frozen: Mapping[str, Mapping[str, str]], claims: Sequence[str]) -> str:
+    """``Criteria frozen on 2026-11-28, before the first run.``, with the claims of which that is not so.
+
+    Empty where no criterion is frozen.
+
+    Args:
+        frozen: by claim, as a report keeps it.
+        claims: the ids of all.
+    """
+    if not frozen:
+        return ""
+    days = sorted({entry["date"] for entry in frozen.values()})
+    when = f"on {days[0]}" if len(days) == 1 else f"between {days[0]} and {days[-1]}"
+    entries = {claim: frozen[claim] for claim in claims if claim in frozen}
+    late = {after: [c for c, entry in entries.items() if entry.get("after") == after] for after in ("a run", "a look")}
+    exceptions = {
+        **{f"after {after}": names for after, names in late.items()},
+        "changed since": [claim for claim, entry in entries.items() if entry["state"] == "changed"],
+        "not frozen": [claim for claim in claims if claim not in entries],
+    }
+    before = "" if len(entries) == sum(map(len, late.values())) else ", before the first run"
+    told = [f"{what}: {', '.join(names)}" for what, names in exceptions.items() if names]
+    return "; ".join([f"Criteria frozen {when}{before}", *told]) + "."
