@@ -145,7 +145,7 @@ JUDGED: dict[str, dict[str, tuple[Any, str]]] = {
         "scope": (pl.String, "sizes, corpus, steps, seeds"),
         "measure": (pl.String, "what its numbers are: value, difference, ratio, exponent, share, steps; or null"),
         "quantity": (pl.String, "of which quantity they are, or null"),
-        "detail": (pl.String, "what a verdict on a margin of our own says beyond its word, or null"),
+        "detail": (pl.String, "what the verdict says beside its word, or null"),
         "law": (pl.Float64, "the value that the sentence names, or null"),
         "law_word": (pl.String, "compatible or rejected: whether the interval holds that value; or null"),
         "look": (pl.Int64, "how many times this criterion has been judged"),
@@ -153,6 +153,10 @@ JUDGED: dict[str, dict[str, tuple[Any, str]]] = {
         "bound": (pl.Float64, "probability of either wrong word that all looks together may spend"),
         "margin": (pl.String, "source or ours: who named the accepted range"),
         "about": (pl.String, "mean, median or share of the seeds, or null"),
+        "elsewhere": (
+            pl.String,
+            "JSON: pinned setting -> at how many of its values the word is the same, and judged",
+        ),
     },
 }
 

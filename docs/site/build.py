@@ -36,6 +36,7 @@ GUIDES = (
     "reading_results",
     "judging",
     "looks_and_margins",
+    "margins_and_settings",
     "committing",
     "verifying",
     "verification_power",

@@ -11,19 +11,15 @@
 Nothing here needs scipy, so that stored verdicts print at once.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
-from lnlab.claims.claim_scope import claim_scope, results_of_claim, variants_of_claim, with_compared_reference
-from lnlab.claims.criterion_digest import claim_criterion
-from lnlab.claims.look_book import LookBook
 from lnlab.claims.looks import spent
 from lnlab.claims.our_margin import side_of_range
 from lnlab.claims.region import Region
 from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_details import Detail, LawWord
-from lnlab.claims.verdict_text import further_seeds
 from lnlab.claims.verdicts import Verdicts
 from lnlab.errors import LabError
 from lnlab.facts import Facts
@@ -31,7 +27,6 @@ from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.plugins import building
 from lnlab.registry import Flawed, Registry, supplied_parameters
-from lnlab.select.settings import NothingSelected
 from lnlab.specfile.comparisons import flaws_of_comparison
 from lnlab.specfile.experiment import CRITERION_FIELDS, About, MarginOwner, Role, VerdictWord
 from lnlab.tables import Results
@@ -71,6 +66,8 @@ class Ruling:
         bound: probability of either wrong word that all looks together may spend.
         margin: whose the accepted range is.
         about: what of the distribution over seeds is judged, or None where that is no question.
+        elsewhere: of settings that its selections pin, by path, at how many of their values that were run the word is
+            the same, and at how many it was judged. A setting with one value is absent.
     """
 
     verdict: VerdictLabel
@@ -93,6 +90,7 @@ class Ruling:
     bound: float = ALPHA
     margin: MarginOwner = "source"
     about: About | None = None
+    elsewhere: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -179,148 +177,9 @@ _COMMON_FIELDS = (
 """Fields of every claim, except where its kind has a parameter of that name. All others are parameters of its kind."""
 
 
-def judge_all(
-    declared: Iterable[Claim],
-    results: Results,
-    locate: Callable[[Issue], Issue] = lambda problem: problem,
-    known: Iterable[Verdict] = (),
-    looks: LookBook | None = None,
-) -> list[Verdict]:
-    """The verdicts of claims, in order. A claim that no rows could answer is ill-posed and stops no other.
-
-    Args:
-        declared: claims, as for ``judge_claim``. Those about verdicts of others are judged last.
-        results: what the experiment measured.
-        locate: puts the file, line and column in front of where a problem lies.
-        known: verdicts of other claims of the experiment.
-        looks: the looks so far. Those of today are added. None means that every look is the first.
-    """
-    in_order = list(declared)
-    verdicts = {verdict.claim: verdict for verdict in known}
-    # Claims about verdicts of others come last: False is before True.
-    for claim in sorted(in_order, key=reads_verdicts):
-        try:
-            others = list(verdicts.values())
-            if looks is None:
-                verdicts[claim["id"]] = judge_claim(claim, results, others)
-                continue
-            criterion, seeds = claim_criterion(claim, results)
-            number, too_early = declared_look(claim, len(seeds), looks.number(claim["id"], criterion, seeds))
-            own_results = results_of_claim(claim, results)
-            seen = looks.seen(claim["id"], criterion, seeds)
-            where = f"claims.{claim['id']}"
-            judged, finding, scope = _judged_at(where, claim, own_results, others, number, seen=seen)
-            if too_early and finding.tested:
-                finding = replace(
-                    finding, verdict="undecided", detail=None, law_word=None, reason=too_early, tested=False
-                )
-            finding = _with_runs(judged, finding, own_results)
-            if finding.tested and seeds:  # what a rule leaves undecided was no look at the data
-                accepted = finding.region_low, finding.region_high
-                looks.record(
-                    claim["id"], criterion, seeds, number, finding.level, verdict=finding.verdict, accepted=accepted
-                )
-            verdicts[claim["id"]] = verdict_of(judged, finding, scope)
-        except LabError as error:
-            reason = "; ".join(str(locate(problem)) for problem in error.issues)
-            verdicts[claim["id"]] = verdict_of(claim, Finding("ill-posed", claim["kind"], reason), "")
-    return [verdicts[claim["id"]] for claim in in_order]
-
-
-def declared_look(claim: Claim, n: int, number: int) -> tuple[int, str]:
-    """The number of a look, and why it is too early for one, or "".
-
-    A declared size that was skipped counts as looked at.
-
-    Args:
-        claim: its ``looks`` may declare the numbers of seeds at which it is judged.
-        n: seeds judged now.
-        number: number of the look as the book counts it. It holds where no sizes are declared.
-    """
-    sizes = claim.get("looks")
-    if not isinstance(sizes, list | tuple):
-        return number, ""
-    # One look more than declared, which ``level`` refuses.
-    if n > sizes[-1]:
-        return len(sizes) + 1, ""
-    if n not in sizes:
-        following = next(size for size in sizes if size > n)
-        return number, f"{n} seeds; the next declared look is at {following}"
-    return max(number, sizes.index(n) + 1), ""
-
-
 def reads_verdicts(claim: Claim) -> bool:
     """Whether a claim is about the verdicts of other claims of its experiment."""
     return claim["kind"] in claims.entries and claims[claim["kind"]].facts.reads == "verdicts"
-
-
-def judge_claim(
-    claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1, *, seen: bool = False
-) -> Verdict:
-    """The verdict of one claim.
-
-    Args:
-        claim: the common fields and the parameters of its kind, resolved or not.
-        results: what the experiment measured.
-        verdicts: of other claims of the experiment, for a claim that is about them.
-        look: number of this look at the criterion, which sets its level.
-        seen: whether this look has been before. The reason then names the seeds of the next one.
-
-    Raises:
-        LabError: no rows could answer it, its calibration seeds are judged, or fewer looks were declared.
-    """
-    where = f"claims.{claim['id']}"
-    return verdict_of(*_judged_at(where, claim, results_of_claim(claim, results), verdicts, look, seen=seen))
-
-
-def _judged_at(
-    where: str, claim: Claim, results: Results, verdicts: Sequence[Verdict], look: int, *, seen: bool = False
-) -> tuple[Claim, Finding, str]:
-    """Judge a claim, or a test that a claim requires.
-
-    Args:
-        where: its path in the spec, with which the places of all issues begin.
-        claim: the claim, or the test as a claim.
-        results: results of the seeds that the claim names, as from ``results_of_claim``. A test has the seeds of its
-            claim.
-        verdicts: of other claims of the experiment, for a claim that is about them.
-        look: number of this look at the criterion.
-        seen: whether this look has been before.
-
-    Returns:
-        The claim with its reference filled in, its finding, and its scope in words.
-
-    Raises:
-        LabError: as ``judge_claim``, at paths below ``where``.
-    """
-    try:
-        claim = with_compared_reference(claim)
-        try:
-            finding = _unmet_requirement(claim, results, look, seen=seen)
-            finding = finding or finding_of(claim, results, verdicts, look, seen=seen)
-            scope_text = claim_scope(claim, results, finding.n)
-        except NothingSelected as error:
-            reason = "; ".join(map(str, error.issues))
-            finding = Finding("not testable here", claim["kind"], reason)
-            scope_text = "none of these runs"
-        # A margin set on pilot seeds is judged on others.
-        pilot = set((claim.get("calibration") or {}).get("seeds") or ())
-        if overlap := sorted(pilot & set(finding.seeds)):
-            what = f"seeds {', '.join(map(str, overlap))} set the margin and are judged by it"
-            raise LabError(Issue("conflict", "calibration.seeds", what, "judge other seeds, as with of: {seed: [...]}"))
-        return claim, finding, scope_text
-    except LabError as error:
-        raise LabError(
-            *(Issue(p.code, f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.issues)
-        ) from error
-
-
-def _with_runs(claim: Claim, finding: Finding, results: Results) -> Finding:
-    """An undecided finding that says how many runs would decide. No time, as that would differ between machines."""
-    if finding.verdict != "undecided" or (seeds := further_seeds(finding.reason)) is None:
-        return finding
-    runs = seeds * variants_of_claim(claim, results).len()
-    return replace(finding, reason=f"{finding.reason}; that takes {runs:,} run{'' if runs == 1 else 's'}")
 
 
 def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
@@ -339,7 +198,13 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
 
 
 def finding_of(
-    claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1, *, seen: bool = False
+    claim: Claim,
+    results: Results,
+    verdicts: Sequence[Verdict] = (),
+    look: int = 1,
+    *,
+    seen: bool = False,
+    part: float = 1.0,
 ) -> Finding:
     """What the kind of a claim finds at a look, whatever the claim requires.
 
@@ -349,6 +214,7 @@ def finding_of(
         verdicts: of other claims of the experiment, for a claim that is about them.
         look: number of this look at the criterion.
         seen: whether this look has been before.
+        part: of the level of this look, where several tests share it.
 
     Raises:
         LabError: its parameters are wrong, or no rows could answer it.
@@ -365,6 +231,7 @@ def finding_of(
         raise LabError(*(replace(flaw, place=".".join(map(str, flaw.path))) for flaw in flaws))
     facts = claims[choice["kind"]].facts
     criterion = criterion_of({**claim, **choice}, facts.about, look, names_law=facts.law, seen=seen)
+    criterion = replace(criterion, level=criterion.level * part)
     supplied = {"results": results, "verdicts": verdicts, "criterion": criterion}
     names = supplied_parameters(claims[choice["kind"]].build)
     with building("claim", choice["kind"], claims[choice["kind"]].origin):
@@ -392,21 +259,3 @@ def stated_finding(finding: Finding, claim: Claim, criterion: "Criterion", look:
         margin=criterion.margin,
         about=criterion.about if facts.about else None,
     )
-
-
-def _unmet_requirement(claim: Claim, results: Results, look: int, *, seen: bool) -> Finding | None:
-    """Return the finding of a claim whose requirements do not all hold, or None.
-
-    ``results`` are those of the claim's seeds: its requirements are judged on the same.
-    """
-    for number, required in enumerate(claim.get("requires") or (), 1):
-        test = {"id": claim["id"], "looks": claim.get("looks"), **required}
-        verdict = verdict_of(*_judged_at(f"requires.{number - 1}", test, results, (), look, seen=seen))
-        reason = (
-            f"requirement {number} ({required.get('says') or required['kind']}) is {verdict.verdict}: {verdict.reason}"
-        )
-        if verdict.verdict in ("contradicted", "smaller", "beyond", "not testable here"):
-            return Finding("not testable here", verdict.statistic, reason)
-        if verdict.verdict == "undecided":
-            return Finding("undecided", verdict.statistic, reason)
-    return None

@@ -11,7 +11,8 @@ Detail = Literal[
     "worse than the range",
     "above the range",
     "below the range",
+    "depends on the setting",
 ]
-"""What a verdict on a margin of ours says beside its word: two of contradicted, two of smaller, four of beyond."""
+"""What a verdict says beside its word: two of contradicted, two of smaller, four of beyond, and one of undecided."""
 LawWord = Literal["compatible", "rejected"]
 """Whether the interval holds the value that the sentence names."""

@@ -16,9 +16,13 @@ _TODAY = {"in": "within", "outside": "outside"}
 
 
 def verdict_row(verdict: Verdict, rows: str | None = None) -> dict[str, Any]:
-    """The row of a verdict, with its seeds as JSON in order. ``rows`` is the digest of what it was judged on."""
+    """The row of a verdict, with its seeds and its counts elsewhere as JSON in order.
+
+    ``rows`` is the digest of what it was judged on.
+    """
     seeds = json.dumps({str(seed): verdict.seeds[seed] for seed in sorted(verdict.seeds)})
-    return asdict(verdict) | {"seeds": seeds, "rows": rows}
+    elsewhere = json.dumps(dict(sorted(verdict.elsewhere.items())))
+    return asdict(verdict) | {"seeds": seeds, "elsewhere": elsewhere, "rows": rows}
 
 
 def verdict_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
@@ -29,9 +33,12 @@ def verdict_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
 def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
     """The verdict of a row. Reasons of before speak of a region where those of today speak of the accepted range."""
     seeds = {int(seed): number for seed, number in json.loads(row["seeds"]).items()}
-    absent = {field.name for field in fields(Verdict) if field.default is not MISSING and row.get(field.name) is None}
+    optional = (f.name for f in fields(Verdict) if (f.default, f.default_factory) != (MISSING, MISSING))
+    absent = {name for name in optional if row.get(name) is None}
     stored = {field.name: row[field.name] for field in fields(Verdict) if field.name not in absent}
     reason = _REGION.sub(lambda match: f"lies {_TODAY[match[1]]} the accepted range", stored["reason"])
+    if "elsewhere" in stored:
+        stored["elsewhere"] = {path: tuple(counts) for path, counts in json.loads(stored["elsewhere"]).items()}
     return Verdict(**{**stored, "reason": reason, "seeds": seeds})  # earlier reports lack fields that have a default
 
 

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lnlab.claims.significance import ALPHA, holds_value
+from lnlab.select.axis_words import setting_name
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -100,6 +101,15 @@ def estimate_text(verdict: "Verdict") -> str:
     interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"
     level = f" ({text})" if (text := level_text(verdict)) else ""
     return f"{statistic_words(verdict)} {verdict.estimate:.3g}{interval}{level}"
+
+
+def elsewhere_text(verdict: "Verdict") -> str:
+    """``the same at 4 of 5 values of the learning rate``: what the test says at the other settings, or ""."""
+    counts = (
+        f"the same at {same} of {total} values of the {setting_name(path)}"
+        for path, (same, total) in verdict.elsewhere.items()
+    )
+    return "; ".join(counts)
 
 
 def region_text(verdict: "Verdict") -> str:

@@ -11,7 +11,8 @@ import polars as pl
 
 from lnlab import __version__
 from lnlab.catalogue import REGISTRIES
-from lnlab.claims.claim import Verdict, judge_all
+from lnlab.claims.claim import Verdict
+from lnlab.claims.judging import judge_all
 from lnlab.claims.verdicts import Verdicts
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue

@@ -4,10 +4,11 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from lnlab.claims.claim import Claim, Finding, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
+from lnlab.claims.claim import Claim, Finding, Verdict, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.claims.claim_scope import results_of_claim
 from lnlab.claims.criterion_digest import claim_criterion
+from lnlab.claims.judging import judge_all, judge_claim
 from lnlab.claims.kept_numbers import judge_kept_numbers
 from lnlab.claims.look_book import LookBook
 from lnlab.errors import LabError

@@ -67,7 +67,7 @@ def plan_verdicts(
     stored_rows = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
     unjudged = [claim for claim, name in zip(claims, names, strict=True) if name not in stored_rows]
     if unjudged:
-        from lnlab.claims.claim import judge_all
+        from lnlab.claims.judging import judge_all
         from lnlab.report.registries import FRAME_REGISTRIES
         from lnlab.tables import frame
 

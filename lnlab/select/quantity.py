@@ -36,6 +36,7 @@ class QuantityFacts(Facts):
             limit.
         fraction: whether its numbers lie between 0 and 1.
         rate: whether they are learning rates of a grid, 0 for none: their logarithms are compared, by the median.
+        of_learning: whether it says something only of a run that learns at most of the rates it is taken over.
         told_by: the keys of a selection that say which of several numbers is meant.
         whole_run: whether it is one number of a run, which in an expression goes with every step of the run.
         parts: of an expression the quantities that it names.
@@ -55,6 +56,7 @@ class QuantityFacts(Facts):
     bimodal: float | None = None
     fraction: bool = False
     rate: bool = False
+    of_learning: bool = False
     told_by: tuple[str, ...] = ()
     whole_run: bool = False
     parts: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ import lnlab.claims.kinds.power_law
 import lnlab.claims.kinds.ratio
 import lnlab.claims.kinds.status
 import lnlab.claims.kinds.trend  # noqa: F401 - registers the kinds
-from lnlab.claims.claim import judge_claim
+from lnlab.claims.judging import judge_claim
 from lnlab.keys import canonical
 from lnlab.tables import Results, frame, table_schema
 

@@ -4,7 +4,9 @@ from dataclasses import fields
 
 import pytest
 
-from lnlab.claims.claim import Verdict, claims, judge_all, judge_claim
+from lnlab.claims.claim import Verdict, claims
+from lnlab.claims.judging import judge_all, judge_claim
+from lnlab.claims.verdict_rows import verdict_row
 from lnlab.errors import LabError
 from lnlab.plugins import load_plugin
 from lnlab.select.quantity import quantities
@@ -32,8 +34,7 @@ def test_a_verdict_is_a_row_of_its_table(results):
         "prediction",
         "bound",
     )
-    row = {f.name: getattr(found, f.name) for f in fields(found)} | {"seeds": "{}", "rows": "digest"}
-    assert frame("verdicts", [row]).height == 1
+    assert frame("verdicts", [verdict_row(found, "digest")]).height == 1
 
 
 def test_common_fields_default(results):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lnlab.claims.claim import judge_claim
 from lnlab.claims.error_bounds import decision_p_value, error_bound, error_sentence, joint_decisions
+from lnlab.claims.judging import judge_claim
 from tests.claims.conftest import make_experiment
 
 OF = {"quantity": "q", "placement": "a"}

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from lnlab.claims.claim import claims, judge_claim
+from lnlab.claims.claim import claims
 from lnlab.claims.claim_scope import selections_of_claim
+from lnlab.claims.judging import judge_claim
 from lnlab.errors import LabError
 from lnlab.registry import Flawed
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.claims.claim import judge_claim
+from lnlab.claims.judging import judge_claim
 from lnlab.claims.kept_numbers import judge_kept_numbers
 
 OF = {"quantity": "q", "placement": "a"}

@@ -6,8 +6,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from lnlab.claims.claim import judge_all
 from lnlab.claims.criterion_digest import claim_criterion
+from lnlab.claims.judging import judge_all
 from lnlab.claims.look_book import LookBook
 from tests.claims.conftest import make_experiment
 

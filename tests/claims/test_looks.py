@@ -7,8 +7,8 @@ from scipy import stats
 
 import lnlab.claims.kinds.everywhere  # noqa: F401 - registers the kind
 from lnlab.analyse.statistics.intervals import Interval
-from lnlab.claims.claim import judge_claim
 from lnlab.claims.criterion import Null, interval_word, law_word
+from lnlab.claims.judging import judge_claim
 from lnlab.claims.looks import level, spent
 from lnlab.claims.our_margin import side_of_range
 from lnlab.claims.region import Region

@@ -10,8 +10,8 @@ from scipy import stats
 import lnlab.claims.kinds.everywhere
 import lnlab.claims.kinds.printed_mean  # noqa: F401 - registers the kinds
 from lnlab.app.deciding import further_seeds_lines, further_seeds_of_claims
-from lnlab.claims.claim import judge_all
 from lnlab.claims.criterion import Criterion
+from lnlab.claims.judging import judge_all
 from lnlab.claims.kinds.printed_mean import predicted_means
 from lnlab.claims.kinds.trend import trend_verdict
 from lnlab.claims.look_book import LookBook

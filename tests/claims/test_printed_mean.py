@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lnlab.claims.claim import judge_claim
+from lnlab.claims.judging import judge_claim
 from lnlab.claims.kinds.printed_mean import predicted_means
 
 MEAN = {"kind": "printed_mean", "draws": 10}

@@ -9,8 +9,8 @@ import lnlab.analyse.quantities.targets
 import lnlab.claims.kinds.bound
 import lnlab.claims.kinds.order
 import lnlab.claims.kinds.ratio  # noqa: F401 - registers the kinds
-from lnlab.claims.claim import judge_claim
 from lnlab.claims.claim_scope import variants_of_claim, with_compared_reference
+from lnlab.claims.judging import judge_claim
 from lnlab.tables import Results, frame, table_schema
 
 H = 6.0

@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import stats
 
-from lnlab.claims.claim import judge_claim
+from lnlab.claims.judging import judge_claim
 from lnlab.errors import LabError
 
 TRAINS = {"kind": "status", "at_least": 0.9}

@@ -7,7 +7,7 @@ from scipy import stats
 import lnlab.analyse.convergence.boundary
 import lnlab.claims.kinds.everywhere
 import lnlab.claims.kinds.table  # noqa: F401 - registers the kinds and quantities
-from lnlab.claims.claim import judge_claim
+from lnlab.claims.judging import judge_claim
 from lnlab.errors import LabError
 from lnlab.keys import canonical
 from lnlab.tables import Results, frame, table_schema

@@ -13,7 +13,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from lnlab.analyse.statistics.intervals import t_interval
-from lnlab.claims.claim import Verdict, judge_all
+from lnlab.claims.claim import Verdict
+from lnlab.claims.judging import judge_all
 from lnlab.compile.front import compile_front
 from lnlab.record.registries import load_registries
 from lnlab.report.facts import ReportFacts

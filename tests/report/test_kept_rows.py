@@ -7,7 +7,8 @@ from functools import partial
 import polars as pl
 import pytest
 
-from lnlab.claims.claim import Finding, judge_claim, verdict_of
+from lnlab.claims.claim import Finding, verdict_of
+from lnlab.claims.judging import judge_claim
 from lnlab.errors import ReportError
 from lnlab.record.held_rows import are_covered, complete_selections, is_drawable, narrows
 from lnlab.record.judge_again import equal_verdicts, verdict_follows

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.claims.claim import judge_claim
+from lnlab.claims.judging import judge_claim
 from lnlab.report.page.claim_list import grouped_by_role, roles_sentence
 from lnlab.report.paper.write import PaperStyle, write_paper
 from lnlab.report.write import write_report

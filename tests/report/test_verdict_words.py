@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import verdict
 
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS, law_text, level_text, verdict_label
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, elsewhere_text, law_text, level_text, verdict_label
 from lnlab.cli.verdicts import estimate_text, region_text
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.words.look_words import look_lines
@@ -206,3 +206,12 @@ def test_seeds_with_one_median_need_not_agree():
     assert verdict_interval(told) == "0 [0, 0]"
     assert verdict_interval(replace(told, seeds={1: 0.0, 2: 0.0})) == "0, all seeds agree"
     assert verdict_interval(replace(told, about="mean")) == "0, all seeds agree"
+
+
+def test_a_word_is_told_with_the_settings_at_which_it_is_the_same():
+    counts = {"optimizer.lr": (4, 5), "model.layers": (1, 2)}
+    found = replace(judged(word="supported"), region_high=1.0, elsewhere=counts)
+    text = "the same at 4 of 5 values of the learning rate; the same at 1 of 2 values of the layers"
+    assert elsewhere_text(found) == text
+    assert criterion_text(found).endswith(f". The word is {text}.")
+    assert elsewhere_text(judged(word="supported")) == ""

@@ -103,6 +103,7 @@ def max_half_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     ),
     of=_LOSSES,
     needs=f"{_NEEDS}, and the validation loss at step 0",
+    of_learning=True,
     **_TAGS,
 )
 def lr_sensitivity(results: Results) -> pl.DataFrame:

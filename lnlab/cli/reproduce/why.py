@@ -9,7 +9,7 @@ import typer
 
 from lnlab.app.formats import format_count, format_duration
 from lnlab.app.request import open_store
-from lnlab.claims.verdict_text import law_text, level_text, verdict_label
+from lnlab.claims.verdict_text import elsewhere_text, law_text, level_text, verdict_label
 from lnlab.cli.options import AsJsonOption, Plugins, StoreFolder
 from lnlab.cli.terminal import one_line, out, print_json, terminal_table
 
@@ -81,6 +81,7 @@ def _print_claim(trace: "ClaimTrace") -> None:
     _line("law", law_text(verdict))
     _line("look", level_text(verdict))
     _line("margin", verdict.margin if verdict.margin == "ours" else "")
+    _line("elsewhere", elsewhere_text(verdict))
     _line("numbers", trace.numbers)
     _line("reason", verdict.reason)
     _line("scope", verdict.scope)

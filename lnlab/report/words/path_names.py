@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lnlab.keys import Json
+from lnlab.select.axis_words import axis_name
 from lnlab.setting import STACKS
 
 
@@ -14,8 +15,6 @@ class SizeNames(NamedTuple):
     axis: str
     letter: str
 
-
-_NAMES = {"lr": "learning rate", "step": "training step", "d_model": "width", "d_ff": "feed-forward width"}
 
 _SITES = {
     "feed_forward": "feed-forward network",
@@ -38,8 +37,8 @@ _OWNERS = {("layers", "model"): " of each stack", ("sublayers", "model"): " of a
 
 def path_name(path: str) -> str:
     """``learning rate`` for ``optimizer.lr``. A path of one stack names it: ``decoder layers``."""
-    owner, _, word = path.rpartition(".")
-    name = _NAMES.get(word, word.replace("_", " "))
+    owner = path.rpartition(".")[0]
+    name = axis_name(path)
     return f"{owner} {name}" if owner in STACKS else name
 
 

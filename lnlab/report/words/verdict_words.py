@@ -11,6 +11,7 @@ from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_text import (
     VERDICT_SYMBOLS,
     counted_word,
+    elsewhere_text,
     law_text,
     level_text,
     statistic_words,
@@ -59,7 +60,8 @@ def criterion_text(verdict: Verdict) -> str:
     statistic = f"{words[0].upper()}{words[1:]}; a" if words else "A"
     owner = " (margin: ours)" if verdict.margin == "ours" else ""
     law = f"; {text}" if (text := law_text(verdict)) else ""
-    return f"{statistic}ccepted: {_accepted_range(verdict)}{owner}{inside}{law}."
+    elsewhere = f" The word is {text}." if (text := elsewhere_text(verdict)) else ""
+    return f"{statistic}ccepted: {_accepted_range(verdict)}{owner}{inside}{law}.{elsewhere}"
 
 
 def _has_number(verdict: Verdict) -> bool:
