@@ -86,7 +86,7 @@ COMMON_MEANINGS: Mapping[str, str] = {
     "validation": "sentences of the validation split",
     "vocabulary": "number of tokens in the vocabulary",
     "warmup_steps": "training steps of warm-up",
-    "weight_decay": "decoupled weight decay per training step",
+    "weight_decay": "decoupled weight decay per training step, of every parameter but gates",
     "where": "selection of the rows that are shown, or of the sites that change",
     "words": "tokenization of words, as sacreBLEU names it",
     "x": "path or column of the horizontal axis",

@@ -3,14 +3,14 @@
 Here m <- beta1 m + (1 - beta1) g and m̂ = m / (1 - beta1^t). v and v̂ are defined alike from g² and beta2. m and v
 begin at 0. Coupled decay adds weight_decay θ to g, which the division by sqrt(v̂) then rescales. Decoupled decay
 multiplies θ by 1 - lr weight_decay before the step, with the rate of the schedule. fairseq's Adam is decoupled: use
-``adamw`` for it.
+``adamw`` for it. Only ``adamw`` can spare vectors (``decays``), as training of GPT does.
 """
 
 import torch
 from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT
 
-from lnlab.optim.optimizers import Beta, Decay, Epsilon, LearningRate, optimizers
+from lnlab.optim.optimizers import Beta, Decay, Decays, Epsilon, LearningRate, decayed, optimizers
 
 
 @optimizers.register("adam")
@@ -30,7 +30,7 @@ def adam(
     return torch.optim.Adam(parameters, lr, (beta1, beta2), eps, weight_decay)
 
 
-@optimizers.register("adamw")
+@optimizers.register("adamw", later=("decays",))
 def adamw(
     parameters: ParamsT,
     *,
@@ -39,9 +39,14 @@ def adamw(
     beta2: Beta = 0.999,
     eps: Epsilon = 1e-8,
     weight_decay: Decay = 0.01,
+    decays: Decays = "all",
 ) -> Optimizer:
-    """``θ <- (1 - lr weight_decay) θ, then Adam``: weight decay that no v rescales (Loshchilov and Hutter, 2019)."""
-    return torch.optim.AdamW(parameters, lr, (beta1, beta2), eps, weight_decay)
+    """``θ <- (1 - lr weight_decay) θ, then Adam``: weight decay that no v rescales (Loshchilov and Hutter, 2019).
+
+    With ``decays: all`` it falls on every parameter but gates; with ``matrices``, as GPT is trained, on those with two
+    dimensions or more: on tables, but on no bias and no gain.
+    """
+    return torch.optim.AdamW(decayed(parameters, decays), lr, (beta1, beta2), eps, weight_decay)
 
 
 @optimizers.register("adam_eps")

@@ -5,14 +5,15 @@
 
 ``parameters`` are tensors, or groups of them with their own options, as in torch. The whole state of an optimizer is in
 ``state`` and ``param_groups``, as tensors and plain values, so that an optimizer restored from ``state_dict()`` goes on
-bit for bit.
+bit for bit. Weight decay falls on every parameter, on tables, biases and gains, too, but on no gate of a placement
+(alpha, omega, gate).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field
@@ -29,6 +30,8 @@ Beta = Annotated[float, Field(ge=0, lt=1)]
 Epsilon = Annotated[float, Field(gt=0)]
 """Never 0: where a gradient has always been 0 (a word that no batch held) there would be 0/0."""
 Decay = Annotated[float, Field(ge=0)]
+Decays = Literal["all", "matrices"]
+"""What weight decay falls on: every parameter, or those with two dimensions or more."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,20 @@ class OptimizerFacts(Facts):
 
 
 optimizers: Registry[Callable[..., Optimizer]] = Registry("optimizer", OptimizerFacts)
+
+
+def decayed(parameters: ParamsT, decays: Decays) -> ParamsT:
+    """The parameters, in groups of which those that do not decay have a decay of 0."""
+    if decays == "all":
+        return parameters
+    listed: list[Any] = list(parameters)
+    groups = listed if isinstance(listed[0], dict) else [{"params": listed}]
+    split = [
+        {**group, "params": [p for p in group["params"] if (p.dim() >= 2) is matrices]} | own
+        for group in groups
+        for matrices, own in ((True, {}), (False, {"weight_decay": 0.0}))
+    ]
+    return [group for group in split if group["params"]]
 
 
 class GradientsElsewhere(ABC):

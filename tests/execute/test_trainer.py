@@ -385,6 +385,28 @@ def test_weight_decay_leaves_gates_alone(placement, norm, word):
     assert kept
 
 
+def test_decay_of_matrices_is_torchs_adamw_with_two_groups():
+    """As GPT is trained: what has two dimensions or more decays, biases and gains do not."""
+    choice = {"kind": "adamw", "lr": 0.01, "weight_decay": 0.5, "decays": "matrices"}
+    state = build(trajectory_of(1, placement="pre", norm="layer", optimizer=choice), REGISTRIES)
+    ours = dict(state.model.named_parameters())
+    theirs = {name: p.detach().clone().requires_grad_() for name, p in ours.items()}
+    matrices = [p for p in theirs.values() if p.dim() > 1]
+    vectors = [p for name, p in theirs.items() if name.endswith((".bias", ".weight")) and p.dim() == 1]
+    assert len(matrices) + len(vectors) == len(theirs)
+    groups = [{"params": matrices, "weight_decay": 0.5}, {"params": vectors, "weight_decay": 0.0}]
+    torchs = torch.optim.AdamW(groups, lr=0.01)
+    for step in range(3):
+        for name, p in ours.items():
+            theirs[name].grad = torch.sin(p.detach() * 7 + step)
+            p.grad = theirs[name].grad.clone()
+        state.optimizer.step()
+        torchs.step()
+    assert all(torch.equal(p, theirs[name]) for name, p in ours.items())
+    every = build(trajectory_of(1, placement="pre", norm="layer", optimizer=choice | {"decays": "all"}), REGISTRIES)
+    assert [group["weight_decay"] for group in every.optimizer.param_groups] == [0.5]
+
+
 def test_batches_come_in_epochs_and_start_where_a_state_left_them():
     task = build(trajectory_of(), REGISTRIES).task
     n = task.epoch_batches
