@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
+from lnlab.claims.candidates import require_equal_candidates
 from lnlab.claims.looks import spent
 from lnlab.claims.our_margin import side_of_range
 from lnlab.claims.region import Region
@@ -229,6 +230,7 @@ def finding_of(
         raise LabError(*(Issue(f.code, ".".join(map(str, f.path)), f.what, f.remedy) for f in error.issues)) from error
     if flaws := list(flaws_of_comparison(choice)):
         raise LabError(*(replace(flaw, place=".".join(map(str, flaw.path))) for flaw in flaws))
+    require_equal_candidates(choice, results)
     facts = claims[choice["kind"]].facts
     criterion = criterion_of({**claim, **choice}, facts.about, look, names_law=facts.law, seen=seen)
     criterion = replace(criterion, level=criterion.level * part)

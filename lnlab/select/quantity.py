@@ -30,6 +30,7 @@ class QuantityFacts(Facts):
         trained: whether it is there only where a run trains.
         across: whether a run's number is made of other runs' too.
         over: the path of the setting that it is taken over: one number is left of all runs that differ there alone.
+        best: whether it is, or follows from, the best along ``over``, which is better by chance where there are more.
         reference: whether it is measured against variants that a selection names as its ``reference``, and which these
             are where none is named: the ``best`` of all, or those that are ``compared``.
         bimodal: the largest span over seeds of its numbers of one variant for which a mean can be judged. None means no
@@ -52,6 +53,7 @@ class QuantityFacts(Facts):
     trained: bool = False
     across: bool = False
     over: str | None = None
+    best: bool = False
     reference: Literal["best", "compared"] | None = None
     bimodal: float | None = None
     fraction: bool = False
@@ -79,6 +81,7 @@ def _facts_of_expression(expression: Expression) -> QuantityFacts:
         trained=any(facts.trained for facts in derived),
         across=any(facts.across for facts in derived),
         over=next((facts.over for facts in derived if facts.over), None),
+        best=any(facts.best for facts in derived),
         reference=next((facts.reference for facts in derived if facts.reference), None),
         bimodal=min((facts.bimodal for facts in derived if facts.bimodal is not None), default=None),
         told_by=tuple(

@@ -104,6 +104,7 @@ def max_half_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     of=_LOSSES,
     needs=f"{_NEEDS}, and the validation loss at step 0",
     of_learning=True,
+    best=True,
     **_TAGS,
 )
 def lr_sensitivity(results: Results) -> pl.DataFrame:
@@ -249,6 +250,6 @@ _EDGE: tuple[tuple[str, _Statistic, QuantityWords, str], ...] = (
         "\n\nThere a better rate may lie outside; NaN where every run diverged.",
     ),
 )
-register_alike(_of_grid, _RATES, rate=True, **_OF_LOSSES)
-register_alike(_of_grid, _OF_BEST, **_OF_LOSSES)
-register_alike(_of_grid, _EDGE, fraction=True, **_OF_LOSSES)
+register_alike(_of_grid, _RATES, rate=True, best=True, **_OF_LOSSES)
+register_alike(_of_grid, _OF_BEST, best=True, **_OF_LOSSES)
+register_alike(_of_grid, _EDGE, fraction=True, best=True, **_OF_LOSSES)
