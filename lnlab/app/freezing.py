@@ -53,14 +53,14 @@ def freeze_spec(request: Request, known: "Registries") -> FrozenSpec:
     if not criteria:
         raise LabError(Issue("empty-selection", str(spec), "has no claim", "write a claim first"))
     store = open_store(None, spec)
-    looks: list[LooksByClaim] = [read_looks(store.root, spec.stem, question_of_looks(profile, ()))]
+    records: list[LooksByClaim] = [read_looks(store.root, spec.stem, question_of_looks(profile, ()))]
     reported = True
     try:
-        looks += known_looks(report_of_spec(spec, profile), spec, profile)
+        records += known_looks(report_of_spec(spec, profile), spec, profile)
     except LabError:
         reported = False
-        looks += known_looks(spec.parent, spec, profile)  # the lock alone
-    looked = LookBook.from_json(*looks).to_json()
+        records += known_looks(spec.parent, spec, profile)  # the lock alone
+    looked = LookBook.from_json(*records).to_json()
     ran = reported or _has_ended(store, request, known)
     before = read_frozen(spec, profile)
     frozen = freeze_criteria(spec, profile, criteria, looked=looked, ran=ran)

@@ -28,7 +28,7 @@ from lnlab.tables import Results
 
 _DIGITS = 12
 _RESTRICTION_DIGITS = 6
-MARK = "+"
+RESTRICTION_MARK = "+"
 """Stands before each restriction."""
 _OF_MARGIN = ("margin", "no_effect", "zone")
 _APART = {
@@ -70,7 +70,7 @@ def criterion_digest(claim: Mapping[str, Json], results: Results) -> str:
     over = claim.get("over")
     by_setting = isinstance(over, str) and over not in COLUMNS
     levels, signs = parse_order(claim["order"]) if claim.get("order") else ([], [])
-    asked: list[Json] = []
+    selected: list[Json] = []
     for selection in selections_of_claim(claim):
         of_rows = {word: value for word, value in parse_selection(selection).rows.items() if word != "seed"}
         read = _variants(with_named_levels(selection, over, levels), over, results)
@@ -83,19 +83,19 @@ def criterion_digest(claim: Mapping[str, Json], results: Results) -> str:
         named = (
             [_variants({**selection, str(over): value}, over, results) for value in levels] if by_setting else levels
         )
-        asked.append([of_rows, read, named])
+        selected.append([of_rows, read, named])
     # ``law`` in words is a parameter of a kind. The number that a sentence names is no part of its test.
     own = {"law"} if isinstance(claim.get("law"), str) else set()
     parameters = {
         word: value for word, value in claim.items() if value is not None and (word in own or word not in _APART)
     }
     where = over if not (by_setting and levels) else None
-    core = digest([parameters, where, signs, asked])[:_DIGITS]
+    core = digest([parameters, where, signs, selected])[:_DIGITS]
     restrictions = [criterion_digest(each, results) for each in claim.get("requires") or ()]
     if claim.get("margin") == "ours":
         restrictions.append(digest([claim.get(word) for word in _OF_MARGIN]))
     marks = sorted(digest(restriction)[:_RESTRICTION_DIGITS] for restriction in restrictions)
-    return MARK.join([core, *marks])
+    return RESTRICTION_MARK.join([core, *marks])
 
 
 def covers(earlier: str, today: str) -> bool:
@@ -105,8 +105,8 @@ def covers(earlier: str, today: str) -> bool:
     """
     if not earlier or not today:
         return True
-    core, *marks = earlier.split(MARK)
-    core_today, *marks_today = today.split(MARK)
+    core, *marks = earlier.split(RESTRICTION_MARK)
+    core_today, *marks_today = today.split(RESTRICTION_MARK)
     return core == core_today and set(marks) <= set(marks_today)
 
 

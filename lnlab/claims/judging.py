@@ -56,7 +56,8 @@ def judge_all(
             finding = _fair(claim, finding, own_results, number, seen=seen)
             finding = _with_runs(judged, finding, own_results)
             if finding.tested and seeds:  # what a rule leaves undecided was no look at the data
-                accepted = finding.region_low, finding.region_high
+                # That of a share is how many seeds must be in the range, and no range of numbers.
+                accepted = None if finding.about == "share" else (finding.region_low, finding.region_high)
                 looks.record(
                     claim["id"], criterion, seeds, number, finding.level, verdict=finding.verdict, accepted=accepted
                 )

@@ -99,9 +99,9 @@ class LookBook:
         """
         book = cls(commit=commit)
         for record in records:
-            for claim, looks in record.items():
+            for claim, entries in record.items():
                 known = book.looks.setdefault(claim, [])
-                for stated in looks:
+                for stated in entries:
                     look = Look.from_json(stated)
                     if not any(earlier.is_on(look.criterion, look.seeds) for earlier in known):
                         known.append(look)
@@ -116,7 +116,7 @@ class LookBook:
 
     def to_json(self) -> dict[str, list[dict[str, Json]]]:
         """Claim -> looks, as plain values, without claims that have not been looked at."""
-        return {claim: [look.to_json() for look in looks] for claim, looks in self.looks.items() if looks}
+        return {claim: [look.to_json() for look in entries] for claim, entries in self.looks.items() if entries}
 
     def number(self, claim: str, criterion: str, seeds: Collection[int]) -> int:
         """Which look at a claim this is: the one that there was on these seeds, else one more than there were."""
@@ -131,7 +131,7 @@ class LookBook:
     def _known(self, claim: str, criterion: str) -> list[Look]:
         """The looks at a claim, and those at its criteria under other names: a new name makes no first look."""
         known = list(self.looks.get(claim, ()))
-        others = [look for name, looks in self.looks.items() if name != claim for look in looks]
+        others = [look for name, entries in self.looks.items() if name != claim for look in entries]
         criteria = {criterion, *(look.criterion for look in known)} - {""}
         while renamed := [look for look in others if look.criterion and any(_alike(look, c) for c in criteria)]:
             known += [look for look in renamed if not any(each.is_on(look.criterion, look.seeds) for each in known)]
@@ -156,8 +156,8 @@ class LookBook:
         """
         known = self.looks.setdefault(claim, [])
         known[:] = [replace(look, criterion=look.criterion or criterion) for look in known]
-        there = next((place for place, look in enumerate(known) if look.is_on(criterion, seeds)), None)
-        if there is None:
+        index = next((place for place, look in enumerate(known) if look.is_on(criterion, seeds)), None)
+        if index is None:
             known.append(
                 Look(
                     look=number,
@@ -171,7 +171,7 @@ class LookBook:
                 )
             )
         else:
-            known[there] = replace(known[there], look=number, alpha=alpha, verdict=verdict, accepted=accepted)
+            known[index] = replace(known[index], look=number, alpha=alpha, verdict=verdict, accepted=accepted)
 
 
 def looks_before(looks: Iterable[Look], criterion: str, seeds: Collection[int]) -> list[Look]:
@@ -186,11 +186,11 @@ def looks_before(looks: Iterable[Look], criterion: str, seeds: Collection[int]) 
     def is_linked(look: Look) -> bool:
         return any(_alike(look, each) for each in criteria) or not judged.isdisjoint(look.seeds)
 
-    while found := [look for look in apart if is_linked(look)]:
-        linked += found
-        apart = [look for look in apart if look not in found]
-        criteria += [look.criterion for look in found]
-        judged.update(*(look.seeds for look in found))
+    while newly_linked := [look for look in apart if is_linked(look)]:
+        linked += newly_linked
+        apart = [look for look in apart if look not in newly_linked]
+        criteria += [look.criterion for look in newly_linked]
+        judged.update(*(look.seeds for look in newly_linked))
     return linked
 
 

@@ -1,7 +1,7 @@
 """Criteria that were frozen before a run: ``<spec>.criteria`` beside the spec, a table for each profile.
 
     [real]
-    shrinks = { commit = "1f0c...", criterion = "68fa47418db3", date = "2026-11-28", seeds = "1-5" }
+    shrinks = { commit = "1f0c...", digest = "68fa47418db3", date = "2026-11-28", seeds = "1-5" }
 
 An entry has the digest of what the claim tests (``claims.criterion_digest``) of the runs that the spec plans, the day
 and the commit. Where something is chosen on tuning seeds, the plan is that of the first candidate, and the digest has
@@ -36,14 +36,14 @@ class FrozenCriterion:
     """The criterion of a claim as it was frozen.
 
     Attributes:
-        criterion: the digest of what is tested of the planned runs.
+        digest: of what is tested of the planned runs.
         date: the day.
         commit: of the repository at that time, or nothing.
         seeds: on which it was to be judged.
         after: what of this claim there was before, or nothing.
     """
 
-    criterion: str
+    digest: str
     date: str
     commit: str = ""
     seeds: str = ""
@@ -112,11 +112,11 @@ def freeze_criteria(
     frozen: dict[str, FrozenCriterion] = {}
     for claim, (criterion, seeds) in criteria.items():
         after = LOOKED if claim in seen else RAN if ran else ""
-        kept = before.get(claim)
+        earlier = before.get(claim)
         frozen[claim] = (
-            kept
-            if kept is not None and covers(kept.criterion, criterion)
-            else FrozenCriterion(criterion=criterion, date=today, commit=commit, seeds=seeds, after=after)
+            earlier
+            if earlier is not None and covers(earlier.digest, criterion)
+            else FrozenCriterion(digest=criterion, date=today, commit=commit, seeds=seeds, after=after)
         )
     tables[profile or DEFAULT] = frozen
     values = {
@@ -137,7 +137,7 @@ def frozen_facts(
     return {
         claim: {
             **{name: value for name, value in asdict(entry).items() if value},
-            "state": "kept" if covers(entry.criterion, criteria[claim][0]) else "changed",
+            "state": "kept" if covers(entry.digest, criteria[claim][0]) else "changed",
         }
         for claim, entry in read_frozen(spec, profile).items()
         if claim in criteria

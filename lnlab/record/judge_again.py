@@ -193,7 +193,7 @@ def _on_kept_numbers(claim: Claim, results: Results, before: JudgedReport, looks
     if finding is None:
         return None
     if looks is not None and finding.tested:
-        accepted = finding.region_low, finding.region_high
+        accepted = None if finding.about == "share" else (finding.region_low, finding.region_high)
         looks.record(claim["id"], criterion, seeds, number, finding.level, verdict=finding.verdict, accepted=accepted)
     return verdict_of(claim, finding, last.scope)
 

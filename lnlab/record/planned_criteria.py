@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.claims.criterion_digest import MARK, criterion_digest
+from lnlab.claims.criterion_digest import RESTRICTION_MARK, criterion_digest
 from lnlab.compile.decisions import assumed_decision
 from lnlab.compile.plan import compile_plan
 from lnlab.keys import digest
@@ -44,12 +44,15 @@ def planned_criteria(
         )
     frames = plan_frames(replace(plan, needs=()))
     results = Results(frames["runs"], frames["axes"], {})
-    found = {}
+    criteria = {}
     for claim in claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True)):
-        core, *restrictions = criterion_digest(claim, results).split(MARK)
+        core, *restrictions = criterion_digest(claim, results).split(RESTRICTION_MARK)
         core = digest([core, claim.get("looks"), questions])[: len(core)]
-        found[claim["id"]] = MARK.join([core, *restrictions]), seeds_text(claim.get("seeds") or plan.experiment.seeds)
-    return found
+        criteria[claim["id"]] = (
+            RESTRICTION_MARK.join([core, *restrictions]),
+            seeds_text(claim.get("seeds") or plan.experiment.seeds),
+        )
+    return criteria
 
 
 def with_frozen_criteria(facts: ReportFacts, spec: Path, known: "Registries") -> ReportFacts:

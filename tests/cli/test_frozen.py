@@ -118,7 +118,7 @@ def test_each_profile_has_criteria_of_its_own():
     assert main(["lock", "tiny.yaml", "--claims", "-q", "-p", "deep"]) == 0
     default, deep = frozen()["default"], frozen()["deep"]
     assert default.keys() == deep.keys()
-    assert all(default[claim]["criterion"] != deep[claim]["criterion"] for claim in default)
+    assert all(default[claim]["digest"] != deep[claim]["digest"] for claim in default)
     report("-p", "deep")
     assert page("reports/tiny/deep")[0] == [f"Criteria frozen on {TODAY}, before the first run."]
 
@@ -126,7 +126,7 @@ def test_each_profile_has_criteria_of_its_own():
 def test_what_is_chosen_on_tuning_seeds_is_frozen_with_its_question(capsys):
     Path("tiny.yaml").write_text(TUNED)
     assert main(["lock", "tiny.yaml", "--claims", "-q"]) == 0
-    first = frozen()["default"]["far_above"]["criterion"]
+    first = frozen()["default"]["far_above"]["digest"]
     Path("tiny.yaml").write_text(TUNED.replace("seeds: [9]", "seeds: [8, 9]"))
     capsys.readouterr()
     assert main(["check", "tiny.yaml"]) == 0
@@ -134,7 +134,7 @@ def test_what_is_chosen_on_tuning_seeds_is_frozen_with_its_question(capsys):
     Path("tiny.yaml").write_text(TUNED)
     Path("tiny.criteria").unlink()
     assert main(["lock", "tiny.yaml", "--claims", "-q"]) == 0
-    assert frozen()["default"]["far_above"]["criterion"] == first
+    assert frozen()["default"]["far_above"]["digest"] == first
 
 
 @pytest.mark.parametrize(

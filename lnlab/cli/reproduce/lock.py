@@ -119,5 +119,5 @@ def _freeze(
         if not quiet:
             late = [f"{claim} after {entry.after}" for claim, entry in frozen.criteria.items() if entry.after]
             counted = f"{len(frozen.criteria)} frozen, {frozen.kept} of them before"
-            told = "; ".join([f"{spec}: {request.profile or 'default'}: {counted}", *late])
-            err().print(told, markup=False)
+            line = "; ".join([f"{spec}: {request.profile or 'default'}: {counted}", *late])
+            err().print(line, markup=False)

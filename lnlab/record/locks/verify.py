@@ -136,9 +136,9 @@ def verify_locks(
             unread = tuple(Issue("differs", problem.where, problem.what) for problem in error.issues)
             reports[path] = VerifiedReport(path, 0, unread)
         else:
-            told = frozen_sentence(lock.tables.get("frozen", {}), list(lock.tables["verdicts"]))
-            found = tuple(differences_from_lock(lock))
-            reports[path] = VerifiedReport(path, len(lock.tables["files"]), found, (told,) if told else ())
+            sentence = frozen_sentence(lock.tables.get("frozen", {}), list(lock.tables["verdicts"]))
+            unequal = tuple(differences_from_lock(lock))
+            reports[path] = VerifiedReport(path, len(lock.tables["files"]), unequal, (sentence,) if sentence else ())
         if not level or reports[path].differences:
             on_report(reports[path])
     if level:  # a report that is not what was locked is not drawn: its data may be anybody's

@@ -44,10 +44,11 @@ def changed_criterion(stated: Sequence[Mapping[str, Json]], verdict: Verdict) ->
             f"The accepted range was changed from {region_in_words(*last.accepted)} to {region_in_words(*now.accepted)}"
         )
     word = f" ({counted_word(first.verdict)})" if first.verdict else ""
-    looked = f"a first look{word}" if len(others) == 1 else f"{count_noun(len(others), 'look')}, the first{word},"
+    before_it = f"a first look{word}" if len(others) == 1 else f"{count_noun(len(others), 'look')}, the first{word},"
     same = all(set(look.seeds) == set(now.seeds) for look in others)
-    where = "on the same seeds" if same else "on seeds that are judged again"
-    return f"{what} by {since}, after {looked} {where}; this is look {now.look}, at {coverage_text(now.alpha)}."
+    on_seeds = "on the same seeds" if same else "on seeds that are judged again"
+    level = coverage_text(now.alpha)
+    return f"{what} by {since}, after {before_it} {on_seeds}; this is look {now.look}, at {level}."
 
 
 def frozen_criterion(frozen: Mapping[str, str], stated: Sequence[Mapping[str, Json]]) -> str:
@@ -82,5 +83,5 @@ def frozen_sentence(frozen: Mapping[str, Mapping[str, str]], claims: Sequence[st
         "not frozen": [claim for claim in claims if claim not in entries],
     }
     before = "" if len(entries) == sum(map(len, late.values())) else ", before the first run"
-    told = [f"{what}: {', '.join(names)}" for what, names in exceptions.items() if names]
-    return "; ".join([f"Criteria frozen {when}{before}", *told]) + "."
+    statements = [f"{what}: {', '.join(names)}" for what, names in exceptions.items() if names]
+    return "; ".join([f"Criteria frozen {when}{before}", *statements]) + "."
