@@ -8,7 +8,7 @@ wing (``corpora nn optim tasks probes interventions execute``), the store, and t
 map.
 
     lnlab.check(spec)    lnlab.plan(spec)      lnlab.run(spec)      a spec is a path, a dict or a lnlab.Spec
-    lnlab.judge(spec)    lnlab.report(spec)    lnlab.results(spec)
+    lnlab.judge(spec)    lnlab.review(spec)    lnlab.report(spec)    lnlab.results(spec)
 """
 
 from importlib import import_module
@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name cost
     from lnlab.app.api import plan as plan
     from lnlab.app.api import report as report
     from lnlab.app.api import results as results
+    from lnlab.app.reviewing import review as review
     from lnlab.app.running import run as run
     from lnlab.app.spec import Spec as Spec
     from lnlab.errors import LabError as LabError
@@ -46,12 +47,14 @@ __all__ = [
     "read_table",
     "report",
     "results",
+    "review",
     "run",
 ]
 __version__ = "0.1.0"
 
 _HOMES = {
     **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results")},
+    "review": ("lnlab.app.reviewing", "review"),
     "run": ("lnlab.app.running", "run"),
     "Spec": ("lnlab.app.spec", "Spec"),
     "measure": ("lnlab.own_model.measuring", "measure_model"),

@@ -172,8 +172,8 @@ claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
 A claim about other claims is supplied with ``verdicts``, a sequence, in place of ``results``.
 """
 _COMMON_FIELDS = (
-    *("id", "says", "primary", "requires", "source", "published", "role", "because", "calibration", "seeds"),
-    *("looks", "law", "larger_is", *CRITERION_FIELDS),
+    *("id", "says", "primary", "requires", "source", "published", "role", "because", "answered", "calibration"),
+    *("seeds", "looks", "law", "larger_is", *CRITERION_FIELDS),
 )
 """Fields of every claim, except where its kind has a parameter of that name. All others are parameters of its kind."""
 

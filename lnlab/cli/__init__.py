@@ -16,7 +16,7 @@ import typer
 from typer.main import get_command
 
 from lnlab import __version__
-from lnlab.cli import check, data, init, kinds, plan, report, results, run, status, watch
+from lnlab.cli import check, data, init, kinds, plan, report, results, review, run, status, watch
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, NOT_PRINTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
 from lnlab.cli.reproduce import diff, gc, lock, ls, remotes, verify, why
@@ -81,6 +81,7 @@ _COMMANDS = {
         (check.check_specs, check.CHECK_EXAMPLE),
         (plan.plan_spec, plan.PLAN_EXAMPLE),
         (run.run_spec, run.RUN_EXAMPLE),
+        (review.review_spec, review.REVIEW_EXAMPLE),
         (report.report_run, report.REPORT_EXAMPLE),
         (results.results_of_spec, results.RESULTS_EXAMPLE),
         (status.status_of_store, status.STATUS_EXAMPLE),

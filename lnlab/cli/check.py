@@ -15,6 +15,8 @@ from lnlab.issues import Issue
 from lnlab.record.registries import load_registries
 from lnlab.training_extra import INSTALL, absent_packages, leave_training_out
 
+_COMMITTED = "real"
+"""The profile that answers are about where they name none."""
 CHECK_EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
 
 
@@ -64,6 +66,9 @@ def check_specs(
                 out().print(f"{which}: ok: {tuning}{runs}, {models}, {format_count(summary.claims, 'claim')}")
                 for note in filter(None, (summary.note, *summary.notes)):
                     out().print(f"{which}: {note}")
+                if summary.profile == (profile or told_profile(right)):
+                    for line in summary.review:
+                        out().print(f"{which}: review {line}", markup=False)
     if as_json:
         print_json([asdict(summary) for summary in summaries])
     if summaries and absent_packages():
@@ -71,3 +76,8 @@ def check_specs(
     if told or problems:
         # Without a problem that is new only the exit code says that something was wrong.
         raise LabError(*(problem for problem in dict.fromkeys(problems) if problem not in told))
+
+
+def told_profile(summaries: list[SpecSummary]) -> str | None:
+    """The profile whose review is told where none is named: that of the committed results, if the spec has it."""
+    return _COMMITTED if any(summary.profile == _COMMITTED for summary in summaries) else None

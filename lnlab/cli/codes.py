@@ -5,7 +5,7 @@ FAILED = 1
 WRONG = 2
 """The spec or the command is wrong."""
 CONTRADICTED = 3
-"""A claim is contradicted, and the user asked to be told (``--fail-on contradicted``)."""
+"""A claim is contradicted, or a referee's question is open, and the user asked to be told (``--fail-on``)."""
 NOT_PRINTED = 74
 """The results could not be printed (EX_IOERR): standard output is closed, or its disk is full."""
 SIGNAL = 128

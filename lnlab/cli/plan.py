@@ -59,6 +59,8 @@ def plan_spec(
         stored += [f"  {format_count(number, 'unit')}: {why}" for why, number in facts["why"].items()]
     for line in [*cost_lines(facts), *analyzed, *none, *lines, *stored]:
         out().print(line)
+    for line in facts["review"]:
+        out().print(f"review {line}", markup=False)
 
 
 def cost_lines(facts: dict[str, Any]) -> list[str]:

@@ -31,9 +31,10 @@ RUN_EXAMPLE = "Example: [bold]lnlab run specs/xiong_fig3.yaml --profile smoke -s
 
 
 class FailOn(StrEnum):
-    """The verdict that makes the command fail."""
+    """What makes the command fail."""
 
     contradicted = "contradicted"
+    review = "review"
 
 
 def run_spec(
@@ -67,7 +68,12 @@ def run_spec(
         typer.Option("--workers", "-w", min=1, metavar="N", help="Worker processes; as many as cores if not given."),
     ] = None,
     fail_on: Annotated[
-        FailOn | None, typer.Option("--fail-on", metavar="contradicted", help="Exit with 3 if a claim is contradicted.")
+        FailOn | None,
+        typer.Option(
+            "--fail-on",
+            metavar="contradicted|review",
+            help="Exit with 3 if a claim is contradicted, or if a line of lnlab review is open.",
+        ),
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Retry failed runs.")] = False,
     save_every: Annotated[
@@ -111,7 +117,8 @@ def run_spec(
     """Compute what is missing, judge the claims.
 
     What is finished is never computed again. Exit codes: 0 done; 1 some runs failed; 2 the spec or the command is
-    wrong; 3 a claim is contradicted (with --fail-on contradicted); 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by
+    wrong; 3 a claim is contradicted (with --fail-on contradicted), or a referee's question is open (with --fail-on
+    review); 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by
     SIGHUP. An ill-posed claim does not change the exit code. Its line says where and why, and the others are judged.
 
     With --rows-from, runs that a report has are not computed again, as after a spec was given further seeds. Nothing is
@@ -122,7 +129,7 @@ def run_spec(
         if rows_from:
             what = "its results are a table: there is no run to take from a report"
             raise LabError(Issue("wrong-option", f"--rows-from {rows_from[0]}", what, "leave --rows-from out"))
-        raise typer.Exit(run_table_spec(spec, as_json=as_json, quiet=quiet, strict=fail_on is not None))
+        raise typer.Exit(run_table_spec(spec, as_json=as_json, quiet=quiet, strict=fail_on is FailOn.contradicted))
     outcome = run_request(
         open_store(folder, spec),
         request_for(spec, profile, overrides, plugins),
@@ -143,6 +150,7 @@ def run_spec(
     )
     stored = outcome.summary.stored
     decisions = stored.facts["report"]["decisions"]
+    questions = open_questions(outcome)
     if as_json:
         print_json(
             {
@@ -156,6 +164,7 @@ def run_spec(
                 "runs": status_counts_of_runs(outcome.results),
                 "failures": outcome.failures,
                 "verdicts": [verdict_as_plain(verdict) for verdict in outcome.verdicts],
+                "review": questions,
             }
         )
     else:
@@ -175,18 +184,36 @@ def run_spec(
             out().print(f"{failure['run']}: {str(failure['status']).replace('_', ' ')}: {failure['reason']}")
         if verdicts:
             out().print(verdict_counts_line(verdicts))
+        if questions:
+            out().print(
+                f"a referee would ask {format_count(questions, 'question')}: {outcome.request.command('review')}"
+            )
         out().print(summary_line(outcome))
         if not quiet:
             err().print("\n".join(next_steps(outcome)))
-    raise typer.Exit(exit_code(outcome.summary, outcome.results, outcome.verdicts, fail_on))
+    raise typer.Exit(exit_code(outcome.summary, outcome.results, outcome.verdicts, fail_on, questions))
 
 
-def exit_code(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]", fail_on: FailOn | None) -> int:
+def open_questions(outcome: RunResult) -> int:
+    """How many lines of the review of a run are open. None are before its claims are judged."""
+    if not outcome.verdicts:
+        return 0
+    from lnlab.app.reviewing import review_of_run  # late: a run that is interrupted has none
+
+    lines = review_of_run(outcome.summary.stored, outcome.results, outcome.verdicts)
+    return sum(line.is_open for line in lines)
+
+
+def exit_code(
+    done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]", fail_on: FailOn | None, questions: int = 0
+) -> int:
     """How the command ends: interrupted before failed before contradicted before done."""
     if done.interrupted:
         return SIGNAL + done.interrupted
     if not results.ended:
         return FAILED
+    if fail_on is FailOn.review:
+        return CONTRADICTED if questions else 0
     return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0
 
 

@@ -41,6 +41,7 @@ from lnlab.report.facts import COMMON_FIELDS, ReportFacts
 from lnlab.report.folder import data_files, read_folder
 from lnlab.report.kept_rows import claim_selections
 from lnlab.report.question import claims_with_choices, question_fields
+from lnlab.report.referee import with_review
 from lnlab.report.same_question import refuse_other_question, spec_of_report, with_origin
 from lnlab.report.words.wording import count_noun
 from lnlab.select.seeds import drawn_results
@@ -295,7 +296,8 @@ def _judged(
         runs = sorted(before.results.runs["run"])
         new_facts |= {"spec": document.text, "digest": digest([*question, "runs", runs])}
     new = replace(facts, **new_facts, looks=book.to_json())
-    return with_default_sections(new, matched.results, judged.verdicts, asked.claims), matched.results, judged
+    new = with_default_sections(new, matched.results, judged.verdicts, asked.claims)
+    return with_review(new, matched.results, judged.verdicts, asked.claims, folder), matched.results, judged
 
 
 def _runs_would_be_lost(path: str, folder: Path, lost: int, there: int) -> ReportError:

@@ -27,6 +27,8 @@ _OPTIONAL: Mapping[str, Json] = {
     "origin": "",
     "theme": "",
     "models": {},
+    "source_setting": {},
+    "review": [],
 }
 """Fields that are written only if they are not empty, and what they are if absent."""
 
@@ -43,6 +45,7 @@ class ReportFacts(SpecIdentity):
         title: of the experiment.
         question: what it asks, or nothing.
         source: ``cite`` and ``figure`` of the paper, or nothing.
+        source_setting: what the paper trained, as far as the spec says: ``parameters``, ``tokens_per_parameter`` ...
         differs: differences from the paper: each a sentence, or ``what`` and ``ours`` with ``source`` and ``matters``
             where they are stated.
         dropped: claims that the page no longer makes, in groups with ``why`` and ``claims``
@@ -71,6 +74,7 @@ class ReportFacts(SpecIdentity):
             changed.
         kept: which rows the tables beside it hold, see ``kept_rows``. Empty before they are written.
         origin: path from the folder of the report to the spec. Empty if ``path`` leads there from a folder above.
+        review: what a referee would ask, the most important first, see ``review.rule.ReviewLine``.
         theme: heading under which an index lists the question. Empty: that of its source.
     """
 
@@ -80,6 +84,7 @@ class ReportFacts(SpecIdentity):
     version: str
     question: str = ""
     source: Mapping[str, str] = field(default_factory=dict)
+    source_setting: Mapping[str, Json] = field(default_factory=dict)
     differs: tuple[str | Mapping[str, str], ...] = ()
     dropped: tuple[Mapping[str, Json], ...] = ()
     related: Mapping[str, str] = field(default_factory=dict)
@@ -100,6 +105,7 @@ class ReportFacts(SpecIdentity):
     looks: Mapping[str, Sequence[Mapping[str, Json]]] = field(default_factory=dict)
     frozen: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()
+    review: tuple[Mapping[str, Json], ...] = ()
     origin: str = ""
     theme: str = ""
 

@@ -52,10 +52,12 @@ def question_fields(
     shows_formulas = any(
         "formulas" in supplied_parameters(known["section"][section["kind"]].build) for section in sections
     )
+    stated_setting = experiment.source.setting if experiment.source else None
     return {
         "title": experiment.title,
         "question": experiment.question or "",
-        "source": (experiment.source.model_dump(exclude_none=True) if experiment.source else {}),
+        "source": experiment.source.model_dump(exclude={"setting"}, exclude_none=True) if experiment.source else {},
+        "source_setting": stated_setting.model_dump(mode="json", exclude_none=True) if stated_setting else {},
         "differs": tuple(
             one if isinstance(one, str) else one.model_dump(exclude_none=True) for one in experiment.differs
         ),

@@ -30,6 +30,7 @@ from lnlab.report.page import figures, html
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.latex import booktabs_table
 from lnlab.report.page.notebook import notebook_text
+from lnlab.report.referee import with_review
 from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.table import csv_bytes, reader_grid
 from lnlab.report.words.quantity_words import using_words
@@ -109,6 +110,7 @@ def write_report(
     if not replace:
         refuse_other_question(out, facts, spec)
     facts = with_default_sections(with_origin(out, facts, spec), results, verdicts, claims)
+    facts = with_review(facts, results, verdicts, claims, out)
     return write_drawn(out, report_data(facts, results, verdicts, claims, out), drawing)
 
 

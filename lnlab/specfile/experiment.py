@@ -77,6 +77,12 @@ def _names(value: Json) -> Json:
     return (value,) if isinstance(value, str) else _as_tuple(value)
 
 
+def _numbers(value: Json) -> Json:
+    """One number as a list of one."""
+    return (value,) if isinstance(value, int | float) else _as_tuple(value)
+
+
+_Rates = Annotated[tuple[Annotated[float, Field(gt=0)], ...], BeforeValidator(_numbers), Field(min_length=1)]
 _GridNames = Annotated[
     tuple[str, ...],
     BeforeValidator(_names),
@@ -97,6 +103,21 @@ def _law(value: Json) -> Json:
 _Law = Annotated[Any, BeforeValidator(_law), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "null"}]})]
 
 
+class SourceSetting(BaseModel):
+    """What the source trained, as far as it says: the page compares it with the runs here.
+
+    ``rates`` are its learning rates, ``clip`` the largest norm of a gradient, ``decay`` the weight decay.
+    """
+
+    model_config = _CLOSED
+    parameters: Annotated[int | None, Field(gt=0, description="parameters of its model")] = None
+    tokens_per_parameter: Annotated[float | None, Field(gt=0, description="training tokens per parameter")] = None
+    updates: Annotated[int | None, Field(gt=0, description="updates of the optimizer")] = None
+    rates: _Rates | None = None
+    clip: Annotated[float | None, Field(gt=0)] = None
+    decay: Annotated[float | None, Field(ge=0, description="weight decay")] = None
+
+
 class Source(BaseModel):
     """The paper that asked first, and where in it. ``name`` is what several specs with the same source call it."""
 
@@ -107,6 +128,7 @@ class Source(BaseModel):
     table: str | None = None
     section: str | None = None
     url: str | None = None
+    setting: Annotated[SourceSetting | None, Field(description="what the source trained, for comparison")] = None
 
 
 class SourceDifference(BaseModel):
@@ -170,7 +192,7 @@ class ClaimText(BaseModel):
 
     ``role`` says whose sentence it is: the source's, a competing reading's, the author's own prediction, or a control,
     which must hold for the others to mean anything. ``Experiment.role_of`` has its default. ``because`` explains a
-    verdict, and is shown while that is the verdict.
+    verdict, and is shown while that is the verdict. ``answered`` replies to a line of the review, by the rule's name.
 
     ``looks`` is how often the data may be looked at. None means as the spec says. ``law`` is the value that the
     sentence names. ``margin`` says whose the accepted range is. Where it is ours, ``no_effect`` is the value without an
@@ -190,6 +212,7 @@ class ClaimText(BaseModel):
     source: str | None = None
     published: Any = None
     because: Mapping[VerdictWord, _Sentence] = {}
+    answered: Mapping[Annotated[str, Field(pattern=r"^R[0-9]+[a-z]*$")], _Sentence] = {}
     calibration: Calibration | None = None
     looks: Looks | None = None
     law: _Law = None

@@ -40,6 +40,7 @@ def test_check_says_ok_once_a_profile(lnlab):
             "claims": 2,
             "note": TOO_FEW,
             "notes": [],
+            "review": [],
         }
     ]
 
@@ -98,6 +99,7 @@ def test_models_that_differ_only_in_what_is_asked_of_them_are_built_once(lnlab, 
             "claims": 0,
             "note": "",
             "notes": [],
+            "review": [],
         }
     ]
 

@@ -32,6 +32,7 @@ class SpecSummary:
         claims: claims.
         note: claims that these seeds cannot decide, in words, or "".
         notes: what else a reader of the spec may not expect, a sentence each.
+        review: what a referee would ask before any run, a line each.
     """
 
     spec: str
@@ -42,6 +43,7 @@ class SpecSummary:
     claims: int
     note: str
     notes: tuple[str, ...] = ()
+    review: tuple[str, ...] = ()
 
 
 def profile_requests(request: Request) -> Iterator[Request]:
@@ -119,12 +121,14 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
         LabError: what is wrong with it, or cannot be built.
     """
     from lnlab.app.claim_sites import section_site_problems, site_problems
+    from lnlab.app.planning.review_notes import line_texts, review_of_plan, unfair_tests
     from lnlab.compile.decisions import assumed_decision
     from lnlab.record.judging import locate_claim_problem
     from lnlab.report.question import claims_with_choices
 
     plan, document = compile_request(request, known, assume_data=True)
-    tuning_runs = plan.runs if plan.undecided else ()
+    questions = plan.undecided
+    tuning_runs = plan.runs if questions else ()
     buildable = not absent_packages()
     if plan.undecided:
         if buildable:
@@ -151,6 +155,9 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
             overlays = request.profile, request.overrides
             raise LabError(*(locate_claim_problem(mistake, document, *overlays) for mistake in mistakes))
         surveyed = survey_files(plan, document, known, request.roots)
+    lines = review_of_plan(plan, questions)
+    if unfair := unfair_tests(lines):
+        raise LabError(*(locate_claim_problem(issue, document, request.profile, request.overrides) for issue in unfair))
     return SpecSummary(
         spec=str(request.spec),
         profile=request.profile,
@@ -160,6 +167,7 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
         claims=len(plan.claims),
         note=undecidable_note(undecidable_seeds(plan, known), len(plan.claims)),
         notes=(*schedule_notes(plan), *surveyed, *_frozen_notes(request, document, plan, known)),
+        review=tuple(line_texts(lines)),
     )
 
 

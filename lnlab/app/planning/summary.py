@@ -86,6 +86,7 @@ class PlanSummary:
         seconds_known: where the estimate comes from, or why there is none.
         note: claims that these seeds cannot decide, in words, or "".
         store: the folder of the store.
+        review: what a referee would ask before any run, a line each.
         analyzed: finished units by kind, as estimated and as they were. Empty if not asked for.
     """
 
@@ -103,6 +104,7 @@ class PlanSummary:
     seconds_known: str
     note: str
     store: str
+    review: tuple[str, ...]
     analyzed: "tuple[AnalyzedUnits, ...]"
 
     @property
@@ -171,6 +173,7 @@ class PlanSummary:
             "seconds_known": self.seconds_known,
             "claims": [asdict(claim) for claim in self.claims],
             "note": self.note,
+            "review": list(self.review),
             "analyzed": [asdict(units) for units in self.analyzed],
         }
 
@@ -198,6 +201,7 @@ def plan_request(
     from lnlab.app.compute import plan_here
     from lnlab.app.planning.analysis import analyzed_units
     from lnlab.app.planning.pace import expected_pace, measured_pace, no_pace
+    from lnlab.app.planning.review_notes import line_texts, review_of_plan
     from lnlab.compile.cost.cost import cost
     from lnlab.execute.machine import ThisMachine
 
@@ -245,5 +249,6 @@ def plan_request(
         seconds_known=pace.source if pace else no_pace(plan),
         note=undecidable_note(undecidable_seeds(judged, known), len(judged.claims)),
         store=str(store.root),
+        review=tuple(line_texts(review_of_plan(judged, plan.undecided))),
         analyzed=analyzed_units(store, plan, known) if analyze else (),
     )

@@ -7,6 +7,7 @@ KEY_WORDS: Mapping[str, str] = {
     "accumulate": "batches per update, whose gradients are averaged",
     "across": "the axis of the columns, and its values",
     "answer": "the answer in the author's words, with numbers filled in from claims",
+    "answered": "rule of lnlab review -> the answer to it",
     "at": "training steps at which it measures: init, end, a list, {every: k} or {log: n}",
     "attention": "attention of every stack",
     "because": "verdict -> one sentence that explains it, shown while it is the verdict",

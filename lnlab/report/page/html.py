@@ -20,6 +20,7 @@ from lnlab.report.data.labels import value_names
 from lnlab.report.facts import ReportFacts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import methods, provenance
+from lnlab.report.page.asked import asked_lines
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.claim_list import claim_groups, roles_sentence
 from lnlab.report.page.figures import DrawnPart
@@ -201,8 +202,11 @@ def render_page(
         part["verdicts"] = [row for row in ordered if row.verdict.claim not in arrows]
         part["arrows"] = [row for row in ordered if row.verdict.claim in arrows]
         part["counts"] = verdict_words.verdict_counts([row.verdict for row in part["verdicts"]])
+    questions, more_questions = asked_lines(facts, rows)
     return jinja.get_template("page.html.j2").render(
         facts=facts,
+        questions=questions,
+        more_questions=more_questions,
         theme=dict(THEME),
         lean=lean,
         policy=policy(own_style, inline),

@@ -1,0 +1,125 @@
+"""What a referee would ask of a report: the facts of its folder as the rules of ``lnlab.review`` read them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from lnlab.claims.claim import Claim, Verdict
+from lnlab.claims.verdict_rows import verdicts_from_frame
+from lnlab.compile.check import parse_overrides
+from lnlab.compile.decisions import TuningCandidate
+from lnlab.compile.sweep.overlay import merge_spec
+from lnlab.errors import LabError
+from lnlab.keys import Json
+from lnlab.report.contents import EXPERIMENT_FILE
+from lnlab.report.facts import ReportFacts
+from lnlab.review.review import review_report
+from lnlab.review.rule import ReviewLine
+from lnlab.review.study import Neighbour, Study, Tuning
+from lnlab.specfile.load import parse_leniently
+from lnlab.tables import Results
+
+_VERDICTS_FILE = "data/verdicts.parquet"
+
+
+def with_review(
+    facts: ReportFacts, results: Results, verdicts: Sequence[Verdict], claims: Sequence[Claim], folder: Path
+) -> ReportFacts:
+    """The facts with what a referee would ask. ``folder`` is that of the report, which has the others beside it."""
+    lines = review_of_facts(facts, results, verdicts, claims, folder)
+    return replace(facts, review=tuple(line.as_plain() for line in lines))
+
+
+def review_of_facts(
+    facts: ReportFacts, results: Results, verdicts: Sequence[Verdict], claims: Sequence[Claim], folder: Path
+) -> list[ReviewLine]:
+    """What a referee would ask of a report that is, or would be, in a folder."""
+    return review_report(study_of_report(facts, results, verdicts, claims, neighbours_of(folder, facts)))
+
+
+def study_of_report(
+    facts: ReportFacts,
+    results: Results,
+    verdicts: Sequence[Verdict],
+    claims: Sequence[Claim],
+    neighbours: Sequence[Neighbour] = (),
+) -> Study:
+    """The facts of a report as rules read them."""
+    return Study(
+        name=facts.name,
+        declared=claims,
+        results=results,
+        tunings=tunings_of(facts.decisions, _selects(facts)),
+        verdicts={verdict.claim: verdict for verdict in verdicts},
+        answers=[answer for answer in facts.answers if answer.get("profile") in (None, facts.profile)],
+        because=facts.because,
+        source_setting=facts.source_setting,
+        neighbours=neighbours,
+    )
+
+
+def tunings_of(decisions: Sequence[Mapping[str, Json]], selects: Sequence[Mapping[str, Json]]) -> tuple[Tuning, ...]:
+    """What was chosen on tuning seeds, from the decisions of a report and the ``select`` of its spec."""
+    return tuple(
+        Tuning(
+            path=decision["path"],
+            key=decision["key"],
+            rule=decision["rule"],
+            about=decision["about"],
+            where=decision.get("where") or {},
+            of=_deciding_runs(decision, selects),
+            seeds=tuple(decision["seeds"]),
+            candidates=tuple(
+                TuningCandidate(candidate["value"], candidate["score"], tuple(candidate["losses"]))
+                for candidate in sorted(decision["candidates"], key=lambda candidate: _place(candidate["value"]))
+            ),
+            chosen=decision["value"],
+        )
+        for decision in decisions
+    )
+
+
+def _place(value: Json) -> tuple[bool, float, str]:
+    """The place of a candidate: numbers rising, then words."""
+    number = isinstance(value, int | float)
+    return not number, float(value) if number else 0.0, "" if number else json.dumps(value)
+
+
+def _deciding_runs(decision: Mapping[str, Json], selects: Sequence[Mapping[str, Json]]) -> Mapping[str, Json]:
+    """The conditions of the runs that decided, where ``select`` names some."""
+    for select in selects:
+        grids = select.get("grid")
+        named = {grids} if isinstance(grids, str) else set(grids or ())
+        if decision["path"] in select and (not named or named & set(decision.get("grid") or ())):
+            of = select.get("of")
+            return of if isinstance(of, Mapping) else {}
+    return {}
+
+
+def _selects(facts: ReportFacts) -> list[Mapping[str, Json]]:
+    """The entries of ``select`` in the spec of a report, as written."""
+    with suppress(LabError):
+        document, _ = parse_leniently(facts.spec, Path(facts.path))
+        merged = merge_spec(document, facts.profile, parse_overrides(facts.overrides)[0]).data.get("select")
+        entries = merged if isinstance(merged, list) else [merged]
+        return [entry for entry in entries if isinstance(entry, Mapping)]
+    return []
+
+
+def neighbours_of(folder: Path, facts: ReportFacts) -> list[Neighbour]:
+    """The claims of the other reports of the same folder, in the same profile."""
+    inside = (facts.profile,) if facts.profile else ()
+    reports = folder.resolve().parent.parent if facts.profile else folder.resolve().parent
+    neighbours: list[Neighbour] = []
+    for other in sorted(reports.iterdir()) if reports.is_dir() else ():
+        page = other.joinpath(*inside)
+        if other.name == facts.name or not (page / EXPERIMENT_FILE).is_file():
+            continue
+        with suppress(OSError, pl.exceptions.PolarsError, ValueError, KeyError, TypeError):  # another's damage
+            table = pl.read_parquet(page / _VERDICTS_FILE)
+            neighbours += [Neighbour(other.name, verdict) for verdict in verdicts_from_frame(table)]
+    return neighbours
