@@ -28,16 +28,17 @@ def side_of_range(
     if low is None or high is None or not (low > region.top or high < region.bottom):
         return None
     above = low > region.top
-    larger_is = _larger_number_is(claim, measure)
+    larger_is = _larger_number_is(claim, region, measure)
     if not larger_is:
         return "above the range" if above else "below the range"
     return "better than the range" if above == (larger_is == "better") else "worse than the range"
 
 
-def _larger_number_is(claim: Mapping[str, Any], measure: str | None) -> str:
+def _larger_number_is(claim: Mapping[str, Any], region: Region, measure: str | None) -> str:
     """``better``, ``worse`` or "": what a larger number of this measure means.
 
-    A claim may say so of the numbers of its seeds. Else the words of its quantity do.
+    A claim may say so of the numbers of its seeds. Else the words of its quantity do, where the claim is about one
+    side of a comparison: of two that are said to be alike, none is the better one for being named first.
     """
     names = value_list((claim.get("of") or {}).get("quantity"))
     usual = {_of_quantity(name) for name in names if isinstance(name, str)}
@@ -49,7 +50,8 @@ def _larger_number_is(claim: Mapping[str, Any], measure: str | None) -> str:
         if not larger or up == down:
             return ""
         return larger if up else {"better": "worse", "worse": "better"}[larger]
-    one_way = measure in _ONE_WAY and claim["kind"] != "interaction"
+    alike = claim["kind"] == "order" and None not in (region.low, region.high)
+    one_way = measure in _ONE_WAY and claim["kind"] != "interaction" and not alike
     return larger if one_way else stated
 
 

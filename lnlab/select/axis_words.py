@@ -24,7 +24,7 @@ _WORDS: Mapping[str, str] = {
 """The last word of a path -> by which words a sentence may speak of it."""
 _QUALIFIERS = (
     r"\d[\d.,]*|\d?\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|sixteen|eighteen|sixty)\b"
-    r"|\b(?:twice|thrice|half|quarter|tenth|sixteenth|double|best|own|tuned|chosen|failing|largest|smallest|large"
+    r"|\b(?:twice|thrice|half|quarter|tenth|sixteenth|double|best|own|tuned|chosen|fails|failing|largest|smallest|large"
     r"|small|high|low|long|short)\b"
 )
 _NEAR = 25

@@ -286,6 +286,7 @@ def test_a_sensitivity_of_an_arm_that_learns_at_few_rates_says_nothing():
     [
         ("At a rate of 0.1 the entropy falls.", "optimizer.lr", True),
         ("At twice AdamW's best rate it is sharper.", "times", True),
+        ("At the rate at which Post-LN fails it learns.", "times", True),
         ("Fixed updates need no warm-up.", "times", False),
         ("Warm-up gains 0.02 nats. The rate is the same.", "times", False),
         ("With 12 encoder layers it is higher.", "model.layers", True),

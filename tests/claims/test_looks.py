@@ -5,6 +5,7 @@ import math
 import pytest
 from scipy import stats
 
+import lnlab.analyse.quantities.training
 import lnlab.claims.kinds.everywhere  # noqa: F401 - registers the kind
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.criterion import Null, interval_word, law_word
@@ -155,6 +156,15 @@ def test_the_words_of_a_quantity_say_which_side_is_better(quantity, side):
         side_of_range(claim, (-0.3, -0.2), Region(-0.1, 0.1), "difference")
         == f"{side} {'the range' if side == 'below' else 'than the range'}"
     )
+
+
+def test_of_two_that_are_said_to_be_alike_neither_is_the_better_one():
+    interval, alike = (-0.3, -0.2), Region(-0.05, 0.05)
+    claim = {"kind": "order", "of": {"quantity": "final_nll"}, "order": "A ~ B"}
+    assert side_of_range(claim, interval, alike, "difference") == "below the range"
+    assert side_of_range({**claim, "larger_is": "worse"}, interval, alike, "difference") == "better than the range"
+    costs = {**claim, "order": "A <= B"}
+    assert side_of_range(costs, (0.2, 0.3), Region(high=0.05), "difference") == "worse than the range"
 
 
 def test_one_place_of_several_that_goes_the_other_way_contradicts(verdict):
