@@ -30,6 +30,7 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.tidy import name_of_expression
 from lnlab.report.words.wording import count_noun, join_words
 from lnlab.report.write import Report, write_report
+from lnlab.select.quantity import quantity_facts
 from lnlab.select.select import Selected
 from lnlab.specfile.expressions import EXPRESSION
 from lnlab.tables import Results, table_schema, wide_axes
@@ -340,7 +341,7 @@ class Measurements:
         if name in self.kinds:
             return self.kinds[name]
         derived = FRAME_REGISTRIES["quantity"]
-        if name in derived.entries:
+        if quantity_facts(name) is not None:  # registered, or an expression
             return None, frozenset({name})
         known = [*self.kinds, *(q for quantities in by_table.values() for q in quantities), *derived.entries]
         remedy = nearest(name, known)
