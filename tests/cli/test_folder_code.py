@@ -76,7 +76,7 @@ def planted(repository):
 def require_nothing_ran(folder, *command):
     """Call a command in the folder, as from a shell that says nothing of modules. It ends well, and nothing ran."""
     inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")}
-    done = subprocess.run(command, capture_output=True, text=True, env=inherited)
+    done = subprocess.run(command, capture_output=True, text=True, env=inherited, timeout=300)
     executed = (folder / RAN).read_text() if (folder / RAN).exists() else ""
     assert (executed, done.returncode) == ("", 0), done.stdout + done.stderr
 
