@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import SequenceMatcher, get_close_matches
 
 from lnlab.issues import Issue
@@ -91,6 +91,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = closest(word, words)
     listing = f"known: {listed(words, word, first=close)}"
     return f"did you mean '{close}'? ({listing})" if close else listing
+
+
+def sites_left_out(known: Collection[object]) -> str:
+    """Where all sites of a model are printed, as the end of a list that leaves some of these out, or ""."""
+    return "; lnlab list site SPEC has all of this model" if len(known) > MOST_LISTED else ""
 
 
 def listed(

@@ -13,13 +13,15 @@ from lnlab.issues import Issue
 from lnlab.training_extra import leave_training_out
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from lnlab.registry import Entry, Registry
 
 LIST_EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
 
 _CORPUS = "corpus"
+_SITE = "site"
 _PIPED_WIDTH = 120
 """Columns of a table that goes to a file or a pipe, where the terminal does not say how many it has."""
 _ATTRIBUTION_FIELDS = ("licence", "citation", "source")
@@ -28,8 +30,12 @@ _ATTRIBUTION_FIELDS = ("licence", "citation", "source")
 
 def list_kinds(
     plugins: Plugins,
-    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help="Only this kind: norm, probe, claim ...")] = None,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its documentation.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(metavar="[KIND]", help="Only this kind: norm, probe, claim ...; or site.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its documentation. Of site: a spec.")
+    ] = None,
     as_json: AsJsonOption = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a spec, for editors.")] = False,
     reference: Annotated[bool, typer.Option("--reference", help="Print the reference of the spec language.")] = False,
@@ -41,7 +47,7 @@ def list_kinds(
     from lnlab.record.registries import load_registries
 
     # A list needs names and signatures; a plugin may do more with torch than name it.
-    if not plugins:
+    if not plugins and kind != _SITE:
         leave_training_out()
     known = load_registries(plugins)
     if schema:
@@ -55,6 +61,8 @@ def list_kinds(
         from lnlab.specfile.citations import shipped_specs
 
         out().out(reference_of(known, shortest_examples(shipped_specs().values())), end="")
+    elif kind == _SITE:
+        _list_sites(name, plugins, known, as_json)
     elif name is not None and kind is not None:
         from lnlab.record.tracing.quantities import probe_of_quantity
 
@@ -96,6 +104,25 @@ def list_kinds(
         table = terminal_table(["kind", "name", "parameters", "summary"], cells)
         for column in table.columns[:2]:
             column.no_wrap = True  # these are copied, and must not be cut
+        out().print(table, width=get_terminal_size((_PIPED_WIDTH, 24)).columns)
+
+
+def _list_sites(
+    spec: str | None, plugins: "Sequence[Path]", known: "Mapping[str, Registry[Any]]", as_json: bool
+) -> None:
+    """Print where the probes of a spec have numbers in its models."""
+    from lnlab.app.planning.site_list import site_cells, sites_of_spec
+    from lnlab.app.request import request_for
+    from lnlab.select.quantity import SITE
+    from lnlab.userfiles import user_path
+
+    if spec is None:
+        raise LabError(Issue("missing", "lnlab list site", "sites are those of a model", "name a spec: list site SPEC"))
+    rows = sites_of_spec(request_for(user_path(spec), None, (), plugins), known)
+    if as_json:
+        print_json([row.as_plain() for row in rows])
+    else:
+        table = terminal_table([*SITE, "quantities"], site_cells(rows))
         out().print(table, width=get_terminal_size((_PIPED_WIDTH, 24)).columns)
 
 

@@ -28,7 +28,7 @@ _QUANTITIES = tuple(ACTIVATION_MOMENTS)
     passes=once,
     quantities=ACTIVATION_MOMENTS,
     # Without the share, which has no number where the sum is constant.
-    sites=lambda model, _: at_all_sites(_QUANTITIES[:3], stream_sites(model)),
+    sites=lambda model, _: at_all_sites(_QUANTITIES, stream_sites(model)),
     any_stream=True,
 )
 def activation_moments(

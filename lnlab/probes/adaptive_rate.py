@@ -21,6 +21,7 @@ from lnlab.measured.adam_moments import ADAPTIVE_RATE
 from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import noise_masks, resolved_entries, unresolved_shares
+from lnlab.probes.support.known_sites import at_all_sites, of_the_model, parameter_sites
 from lnlab.probes.support.training_state import require
 from lnlab.tables import Row
 
@@ -35,6 +36,11 @@ _NEAR = 10
     table="sites",
     passes=lambda _: 0.0,
     quantities=ADAPTIVE_RATE,
+    sites=lambda model, _: {
+        **at_all_sites(_QUANTITIES[:5], parameter_sites(model)),
+        **of_the_model(_QUANTITIES[5:6]),
+        **at_all_sites(_QUANTITIES[6:], parameter_sites(model, vectors=True)),
+    },
     trained=True,
     any_model=lambda _: True,
 )

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from lnlab.measured.curvature import ALONG_STEP
 from lnlab.probes.probe import State, probes
+from lnlab.probes.support.known_sites import along_a_line, of_the_model
 from lnlab.probes.support.next_update_loss import NextUpdateLoss, joint_norm
 from lnlab.probes.support.training_state import next_rate
 from lnlab.tables import Row
@@ -33,6 +34,11 @@ Line = Mapping[float, tuple[float, float]]
     # A gradient at every point of the line, and one at its start.
     passes=lambda choice: 3.0 * (1 + len(all_multiples(choice["points"], choice["reach"]))),
     quantities=ALONG_STEP,
+    sites=lambda _, choice: {
+        **of_the_model(tuple(ALONG_STEP)),
+        **along_a_line([LOSS], [0.0, *all_multiples(choice["points"], choice["reach"])]),
+        **along_a_line([CHANGE], all_multiples(choice["points"], choice["reach"])),
+    },
     ahead=lambda _: True,
 )
 def along_step(

@@ -24,6 +24,7 @@ from lnlab.measured.attention import ATTENTION_LOGITS
 from lnlab.nn.site import AddressedModel
 from lnlab.nn.sites import Site, addressed
 from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.support.known_sites import attention_heads
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
@@ -35,6 +36,7 @@ _LARGEST, _ENTROPY = ATTENTION_LOGITS
     table="sites",
     passes=once,
     quantities=ATTENTION_LOGITS,
+    sites=lambda model, _: attention_heads(tuple(ATTENTION_LOGITS), model),
     any_model=lambda _: True,
     in_float32=True,
 )

@@ -20,6 +20,7 @@ from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.modes import in_mode
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.float64_copy import doubles
+from lnlab.probes.support.known_sites import of_the_model
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
@@ -32,6 +33,7 @@ _QUANTITIES: Mapping[str, bool] = {"batch_dependence": False, "batch_dependence_
     table="sites",
     passes=lambda choice: 4.0 * choice["batches"],  # as a batch and sentence by sentence, in two modes
     quantities=BATCH_DEPENDENCE,
+    sites=lambda *_: of_the_model(tuple(BATCH_DEPENDENCE)),
 )
 @torch.no_grad()
 def batch_dependence(

@@ -10,13 +10,25 @@ from pydantic import Field
 
 from lnlab.measured.training import BLEU
 from lnlab.probes.probe import State, probes
+from lnlab.probes.support.known_sites import of_the_model
 from lnlab.probes.support.translating import Alpha, Beam, Number, Offset, Slope, Split, prefixes_read, translations_of
 from lnlab.tables import Row
 from lnlab.tasks.bleu import Words, bleu_of, sentence_bleu
 from lnlab.tasks.decoding import Penalty, Search
 
 
-@probes.register("bleu", table="sites", passes=prefixes_read, quantities=BLEU, translates=True)
+@probes.register(
+    "bleu",
+    table="sites",
+    passes=prefixes_read,
+    quantities=BLEU,
+    translates=True,
+    # Which sentences have a score of their own depends on the corpus.
+    sites=lambda *_: {
+        **of_the_model(("bleu", "brevity_penalty", "length_ratio", "copy_bleu")),
+        "bleu_precision": [{"index": n} for n in range(1, 5)],
+    },
+)
 def bleu(
     state: State,
     *,

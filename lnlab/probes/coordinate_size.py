@@ -18,6 +18,7 @@ from lnlab.nn.attention import DotProductAttention
 from lnlab.nn.sites import Site, activations
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, evaluating, probes
+from lnlab.probes.support.known_sites import at_all_sites, attention_sites, stream_sites
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.probes.support.training_state import initial
 from lnlab.tables import Row
@@ -31,6 +32,9 @@ _SIZE, _CHANGE = COORDINATE_SIZE
     table="sites",
     passes=lambda choice: 2.0 * choice["batches"],
     quantities=COORDINATE_SIZE,
+    sites=lambda model, _: at_all_sites(
+        (_SIZE, _CHANGE), [*stream_sites(model), *attention_sites(model), Site(None, None, "output", "logits")]
+    ),
     trained=True,
 )
 def coordinate_size(

@@ -13,6 +13,7 @@ from lnlab.measured.parameters import DISPLACEMENT
 from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import last_noise_masks, resolved_entries, unresolved_shares
+from lnlab.probes.support.known_sites import at_all_sites, of_the_model, parameter_sites
 from lnlab.probes.support.training_state import initial
 from lnlab.tables import Row
 
@@ -25,6 +26,11 @@ _QUANTITIES = tuple(DISPLACEMENT)
     table="sites",
     passes=lambda _: 0.0,
     quantities=DISPLACEMENT,
+    sites=lambda model, _: {
+        **at_all_sites(_QUANTITIES[:2], parameter_sites(model)),
+        **of_the_model(_QUANTITIES[2:4]),
+        **at_all_sites(_QUANTITIES[4:], parameter_sites(model, vectors=True)),
+    },
     trained=True,
     initial=True,
     any_model=lambda _: True,

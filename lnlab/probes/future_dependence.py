@@ -29,6 +29,7 @@ from lnlab.nn.transformer import stacks
 from lnlab.probes.batch_dependence import relative_distance, single_sentence
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.float64_copy import doubles
+from lnlab.probes.support.known_sites import of_the_model
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
@@ -38,6 +39,7 @@ from lnlab.tasks.task import Batch
     table="sites",
     passes=lambda choice: 4.0 * choice["batches"],  # whole and cut, with both kinds of statistics
     quantities=FUTURE_DEPENDENCE,
+    sites=lambda *_: of_the_model(tuple(FUTURE_DEPENDENCE)),
     causal=True,
 )
 @torch.no_grad()

@@ -17,6 +17,7 @@ from lnlab.measured.gradients import GRADIENT_HISTOGRAM
 from lnlab.nn.sites import Site, separated, values_by_site
 from lnlab.probes.probe import State, probes, reads_next_update, with_gradient
 from lnlab.probes.stream_gradient import site_gradients
+from lnlab.probes.support.known_sites import at_all_sites, of_the_model, parameter_sites, stream_sites
 from lnlab.probes.support.octaves import counts, entry_histogram, histogram_rows
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.probes.support.training_state import mean_gradient, next_update_gradient
@@ -30,6 +31,11 @@ QUANTITY = "gradient_size"
     table="histograms",
     passes=with_gradient,
     quantities=GRADIENT_HISTOGRAM,
+    sites=lambda model, choice: {
+        "weights": of_the_model([QUANTITY]),
+        "sites": at_all_sites([QUANTITY], parameter_sites(model, matrices=True)),
+        "input": at_all_sites([QUANTITY], [site for site in stream_sites(model) if site.sublayer == "embedding"]),
+    }[choice["of"]],
     ahead=reads_next_update,
     any_model=lambda choice: choice["of"] != "input",
     of_training=lambda choice: choice["of"] == "weights" and choice["batches"] == "step",

@@ -21,12 +21,13 @@ from torch import Tensor
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.measured.gradients import GRADIENT_NORM
-from lnlab.nn.sites import Site, addressed, separated, values_by_site, weights
+from lnlab.nn.sites import Site, addressed, separated, values_by_site
 from lnlab.probes.probe import State, evaluating, probes, reads_next_update, with_gradient
 from lnlab.probes.rounding import noise_masks
-from lnlab.probes.support.known_sites import at_all_sites
+from lnlab.probes.support.known_sites import at_all_sites, parameter_sites
 from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 from lnlab.probes.support.training_state import next_update_gradient
+from lnlab.registry import Choice
 from lnlab.tables import Row
 
 SAFE = (1e-10, 1e18)
@@ -37,6 +38,13 @@ _QUANTITIES = tuple(GRADIENT_NORM)
 _norm = torch.linalg.vector_norm
 
 
+def _measured(choice: Choice) -> tuple[str, ...]:
+    """The norms that there will be: noise needs two batches, and the next update's gradient is one alone."""
+    if choice["batches"] == "step":
+        return ("gradient_norm", "gradient_rms")
+    return _QUANTITIES[: 5 if choice["batches"] > 1 else 3]
+
+
 @probes.register(
     "gradient_norm",
     table="sites",
@@ -44,12 +52,10 @@ _norm = torch.linalg.vector_norm
     quantities=GRADIENT_NORM,
     ahead=reads_next_update,
     revision=lambda choice: 2 if choice["biases"] else None,
-    # Rounding decides which biases have a norm, and training which gradients its update uses: unknown before a run.
-    sites=lambda model, choice: (
-        {}
-        if choice["biases"] or choice["batches"] == "step"
-        else at_all_sites(_QUANTITIES[: 5 if choice["batches"] > 1 else 3], [site for site, _ in weights(model)])
-    ),
+    sites=lambda model, choice: {
+        **at_all_sites(_measured(choice), parameter_sites(model, matrices=not choice["biases"])),
+        **(at_all_sites(_QUANTITIES[5:], parameter_sites(model, vectors=True)) if choice["biases"] else {}),
+    },
     any_model=lambda _: True,
     on_ranks=True,
 )

@@ -17,8 +17,10 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.measured.gradients import GRADIENT_RECURSION
 from lnlab.nn.placements import Post, Pre
+from lnlab.nn.site import Site
 from lnlab.nn.transformer import Stack, stacks
 from lnlab.probes.probe import State, evaluating, probes
+from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.probes.support.recursions import ResidualBlock, product_form, separated_form, sum_form, without_attention
 from lnlab.tables import Row
 
@@ -43,6 +45,12 @@ PRE: Mapping[str, Form] = {
     # A sum of K (K + 1) / 2 products in float64 for K blocks: at six layers about 60 forward passes.
     passes=lambda choice: 60.0 * choice["batches"],
     quantities=GRADIENT_RECURSION,
+    sites=lambda model, _: at_all_sites(
+        tuple(
+            POST if all(type(layer.placement) is Post for s in stacks(model).values() for layer in s.layers) else PRE
+        ),
+        [Site(name, n, None, "in") for name, s in stacks(model).items() for n, _ in enumerate(s.layers, 1)],
+    ),
 )
 def gradient_recursion(
     state: State,

@@ -14,7 +14,9 @@ from torch import Tensor
 from lnlab.measured.hidden_states import INPUT_NORM
 from lnlab.nn.data import input_norms
 from lnlab.nn.sites import Site
+from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
+from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.tables import Row
 
 _QUANTITIES = tuple(INPUT_NORM)
@@ -26,6 +28,7 @@ _QUANTITIES = tuple(INPUT_NORM)
     passes=lambda _: 0.0,
     reads=lambda params: params["batches"],
     quantities=INPUT_NORM,
+    sites=lambda model, _: at_all_sites(_QUANTITIES, [Site(s, None, "embedding", "out") for s in stacks(model)]),
 )
 def input_norm(
     state: State,

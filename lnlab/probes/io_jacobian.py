@@ -19,6 +19,7 @@ from lnlab.nn.sites import Site
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.float64_copy import doubles, forward_differentiable
+from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
@@ -32,6 +33,15 @@ _AT_ONCE = 256
     # Few tokens, but a product for each of their coordinates: 16 passes at width 128, 512 tokens a batch, two stacks.
     passes=lambda choice: float(choice["batches"] * (16 if choice["draws"] is None else 1)),
     quantities=IO_JACOBIAN,
+    # How many singular values there are depends on the corpus.
+    sites=lambda model, _: at_all_sites(
+        ["jacobian_mean_square"],
+        [
+            Site(name, None, sublayer, "out")
+            for name, stack in stacks(model).items()
+            for sublayer in (None, *(["final_norm"] if stack.final_norm is not None else []))
+        ],
+    ),
 )
 def io_jacobian(
     state: State,

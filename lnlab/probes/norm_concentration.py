@@ -16,6 +16,7 @@ from torch import Tensor
 from lnlab.measured.hidden_states import NORM_CONCENTRATION
 from lnlab.nn.sites import Site, activations
 from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.token_masks import stream_masks
 from lnlab.tables import Row
 
@@ -23,7 +24,14 @@ WIDTH = 512
 """The width of the paper's models."""
 
 
-@probes.register("norm_concentration", table="sites", passes=once, quantities=NORM_CONCENTRATION, any_stream=True)
+@probes.register(
+    "norm_concentration",
+    table="sites",
+    passes=once,
+    quantities=NORM_CONCENTRATION,
+    sites=lambda model, _: at_all_sites(tuple(NORM_CONCENTRATION), stream_sites(model)),
+    any_stream=True,
+)
 def norm_concentration(
     state: State,
     *,

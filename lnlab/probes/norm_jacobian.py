@@ -20,13 +20,20 @@ from lnlab.measured.norms import NORM_JACOBIAN
 from lnlab.nn.sites import Site, separated
 from lnlab.nn.transformer import Layer, stacks
 from lnlab.probes.probe import State, evaluating, probes, with_gradient
+from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
 _QUANTITIES = tuple(NORM_JACOBIAN)
 
 
-@probes.register("norm_jacobian", table="sites", passes=with_gradient, quantities=NORM_JACOBIAN)
+@probes.register(
+    "norm_jacobian",
+    table="sites",
+    passes=with_gradient,
+    quantities=NORM_JACOBIAN,
+    sites=lambda model, _: at_all_sites(tuple(NORM_JACOBIAN), [site for site, _ in norm_modules(model)]),
+)
 def norm_jacobian(
     state: State,
     *,

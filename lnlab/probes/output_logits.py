@@ -15,12 +15,20 @@ from torch import Tensor
 from lnlab.corpora.vocabulary.tokenizers import PAD
 from lnlab.measured.outputs import OUTPUT_LOGITS
 from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.support.known_sites import of_the_model
 from lnlab.tables import Row
 
 _MEAN, _SIZE, _LARGEST = OUTPUT_LOGITS
 
 
-@probes.register("output_logits", table="sites", passes=once, quantities=OUTPUT_LOGITS, in_float32=True)
+@probes.register(
+    "output_logits",
+    table="sites",
+    passes=once,
+    quantities=OUTPUT_LOGITS,
+    sites=lambda *_: of_the_model(tuple(OUTPUT_LOGITS)),
+    in_float32=True,
+)
 @torch.no_grad()
 def output_logits(
     state: State,

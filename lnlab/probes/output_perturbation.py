@@ -18,13 +18,16 @@ from torch.func import functional_call
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.measured.outputs import OUTPUT_PERTURBATION
+from lnlab.nn.site import Site
 from lnlab.nn.sites import weights
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.float64_copy import StackOutputs, SummedLoss, doubles, forward_differentiable
+from lnlab.probes.support.known_sites import PlacesByQuantity, at_all_sites
 from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 from lnlab.probes.support.weight_step import Start, Step, change, remainder
 from lnlab.randomness import Draw
+from lnlab.registry import Choice
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
@@ -60,7 +63,22 @@ def _passes(params: dict[str, Any]) -> float:
     return float(params["batches"] * (bool(requested) + steps + checks + 3 * ("gradient" in requested)))
 
 
-@probes.register("output_perturbation", version=2, table="sites", passes=_passes, quantities=OUTPUT_PERTURBATION)
+def _places(model: nn.Module, choice: Choice) -> PlacesByQuantity:
+    measures = ("output_change", "output_change_invariance", *(["first_order_error"] if choice["first_order"] else []))
+    steps = [step for step in _STEPS if choice[step] is not None]
+    measured = list(stacks(model)) if choice["stack"] is None else [choice["stack"]]
+    names = [f"{measure}_{step}" for measure in measures for step in steps]
+    return at_all_sites(names, [Site(stack, None, None, "out") for stack in measured])
+
+
+@probes.register(
+    "output_perturbation",
+    version=2,
+    table="sites",
+    passes=_passes,
+    quantities=OUTPUT_PERTURBATION,
+    sites=_places,
+)
 def output_perturbation(
     state: State,
     *,

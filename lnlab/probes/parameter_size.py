@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from lnlab.measured.parameters import PARAMETER_SIZE
 from lnlab.nn.sites import parameter_uses
 from lnlab.probes.probe import State, probes
-from lnlab.probes.support.known_sites import at_all_sites
+from lnlab.probes.support.known_sites import at_all_sites, parameter_sites
 from lnlab.tables import Row
 
 _QUANTITIES = tuple(PARAMETER_SIZE)
@@ -20,7 +20,7 @@ _QUANTITIES = tuple(PARAMETER_SIZE)
     table="sites",
     passes=lambda _: 0.0,
     quantities=PARAMETER_SIZE,
-    sites=lambda model, _: at_all_sites(_QUANTITIES, [site for site, _ in parameter_uses(model)]),
+    sites=lambda model, _: at_all_sites(_QUANTITIES, parameter_sites(model)),
     any_model=lambda _: True,
     on_ranks=True,
 )

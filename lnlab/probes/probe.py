@@ -20,7 +20,6 @@ from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.nn.modes import in_mode
 from lnlab.nn.site import AddressedModel
-from lnlab.nn.sites import Site
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Registry, Roots
 from lnlab.tables import Row
@@ -48,9 +47,10 @@ class ProbeFacts(Facts):
         causal: whether it needs a model with a causal stack.
         revision: revision of the definition with these parameters, None for the first. It is part of the key, so that
             only the keys of measurements whose numbers change are new.
-        sites: maps a model and its parameters to every site at which each quantity will have a number, so that a claim
-            that reads none or several of them is refused before anything is computed. A quantity that is left out, and
-            every quantity of a probe with None, may have numbers anywhere.
+        sites: maps a model and its parameters to every place at which each quantity may have a number: the columns of
+            its rows (``stack layer sublayer tensor index x``), so that a claim that reads none or several of them is
+            refused before anything is computed. A quantity that is left out, and every quantity of a probe with None,
+            may have numbers anywhere.
         any_model: whether with these parameters it needs only the loss of a model, its parameters and the optimizer's
             changes of them, so that it measures models from elsewhere.
         any_stream: whether it also needs the residual stream, at any sites, and no order of the tokens, so that it
@@ -76,7 +76,7 @@ class ProbeFacts(Facts):
     translates: bool = False
     causal: bool = False
     revision: Callable[[Choice], int | None] | None = None
-    sites: Callable[[nn.Module, Choice], Mapping[str, Sequence[Site]]] | None = None
+    sites: Callable[[nn.Module, Choice], Mapping[str, Sequence[Mapping[str, Any]]]] | None = None
     any_model: Callable[[Choice], bool] = never
     any_stream: bool = False
     of_training: Callable[[Choice], bool] = never

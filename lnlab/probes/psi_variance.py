@@ -11,19 +11,22 @@ The computation is in float64.
 """
 
 from collections.abc import Iterator
+from itertools import count, takewhile
 from math import exp, lgamma, log, pi
 from typing import Annotated
 
 import torch
 from pydantic import Field
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.measured.adam_moments import PSI_VARIANCE
 from lnlab.probes.probe import State, probes
+from lnlab.probes.support.known_sites import PlacesByQuantity
 from lnlab.randomness import Draw
 from lnlab.rectification import rectification
+from lnlab.registry import Choice
 from lnlab.tables import Row
 
 _Beta = Annotated[float, Field(gt=0, lt=1)]
@@ -33,7 +36,19 @@ _FEWEST = 10
 _QUANTITIES = tuple(PSI_VARIANCE)
 
 
-@probes.register("psi_variance", table="lines", passes=lambda _: 0.0, quantities=PSI_VARIANCE)
+def _places(_: nn.Module, choice: Choice) -> PlacesByQuantity:
+    betas = choice["beta2"] if isinstance(choice["beta2"], list | tuple) else [choice["beta2"]]
+    memories = [round(1 / (1 - beta)) for beta in betas]
+    at = [float(t) for t in log_spaced_steps(choice["steps"], choice["points"])]
+    sizes = list(takewhile(lambda size: size >= _FEWEST, (choice["trajectories"] // 10**n for n in count())))
+    own = [{"index": memory, "x": x} for memory in memories for x in at]
+    return {
+        **dict.fromkeys((_QUANTITIES[0], *_QUANTITIES[2:]), own),
+        _QUANTITIES[1]: [{"index": size, "x": x} for size in sizes for x in at],
+    }
+
+
+@probes.register("psi_variance", table="lines", passes=lambda _: 0.0, quantities=PSI_VARIANCE, sites=_places)
 def psi_variance(
     state: State,
     *,

@@ -26,11 +26,25 @@ from lnlab.nn.fixup import Shift
 from lnlab.nn.sites import Site, Stream, activations, norms_beside
 from lnlab.nn.transformer import Layer, Stack, stacks
 from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.support.known_sites import PlacesByQuantity, at_all_sites, stream_sites
 from lnlab.probes.support.token_masks import token_masks
+from lnlab.registry import Choice
 from lnlab.tables import Row
 
 
-@probes.register("residual_dependency", table="sites", passes=once, quantities=RESIDUAL_DEPENDENCY)
+def _places(model: nn.Module, choice: Choice) -> PlacesByQuantity:
+    outputs = [site for site in stream_sites(model) if site.layer is not None and site.tensor == "out"]
+    shares = [
+        {**site.row(), "index": j}
+        for stack in stacks(model)
+        for i, site in enumerate((site for site in outputs if site.stack == stack), 1)
+        for j in range(i + 1)
+    ]
+    own = at_all_sites(("own_dependency", "own_dependency_inverse_sq"), outputs)
+    return {**own, **({"residual_dependency": shares} if choice["matrix"] else {})}
+
+
+@probes.register("residual_dependency", table="sites", passes=once, quantities=RESIDUAL_DEPENDENCY, sites=_places)
 def residual_dependency(
     state: State,
     *,

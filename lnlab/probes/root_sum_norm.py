@@ -16,11 +16,18 @@ from lnlab.measured.norms import ROOT_SUM_NORM
 from lnlab.nn.sites import Site
 from lnlab.probes.norm_jacobian import norm_modules, record_norms
 from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
 
-@probes.register("root_sum_norm", table="sites", passes=once, quantities=ROOT_SUM_NORM)
+@probes.register(
+    "root_sum_norm",
+    table="sites",
+    passes=once,
+    quantities=ROOT_SUM_NORM,
+    sites=lambda model, _: at_all_sites(tuple(ROOT_SUM_NORM), [site for site, _ in norm_modules(model)]),
+)
 @torch.no_grad()
 def root_sum_norm(
     state: State,

@@ -21,10 +21,12 @@ from lnlab.issues import Issue
 from lnlab.measured.curvature import SHARPNESS
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.rounding import noise_masks, without_noise
+from lnlab.probes.support.known_sites import of_the_model
 from lnlab.probes.support.loss_gradients import gradients_of
 from lnlab.probes.support.operators import OPERATOR_PARTS, diagonal_at, operator_at, passes
 from lnlab.probes.support.peak_memory import peak_bytes
 from lnlab.probes.support.scopes import parameters_of
+from lnlab.registry import Choice
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
@@ -32,6 +34,13 @@ Coordinates = Literal["own", "adam", "adam_at_rest"]
 _NAMES = {"own": "sharpness", "adam": "adam_sharpness", "adam_at_rest": "adam_sharpness_at_rest"}
 _TYPICAL = 25
 """Products that a tolerance of a hundredth needs as a rule."""
+
+
+def _belongs(quantity: str, choice: Choice) -> bool:
+    """Whether a quantity is that of the coordinates."""
+    name = _NAMES[choice["coordinates"]]
+    others = (f"normalized_{name}",) if choice["coordinates"] == "own" else (f"{name}_excluded",)
+    return quantity in (name, f"{name}_residual", *others)
 
 
 @probes.register(
@@ -55,6 +64,7 @@ _TYPICAL = 25
     ),
     frugal={"keep": False},
     quantities=SHARPNESS,
+    sites=lambda _, choice: of_the_model([name for name in SHARPNESS if _belongs(name, choice)]),
     revision=lambda choice: None if choice["coordinates"] == "own" else 2,
     any_model=lambda choice: choice["coordinates"] != "adam",
     on_ranks=True,

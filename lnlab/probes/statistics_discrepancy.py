@@ -22,6 +22,7 @@ from lnlab.nn.pooled import masked_moments
 from lnlab.nn.sites import Site
 from lnlab.probes.norm_jacobian import norm_modules
 from lnlab.probes.probe import State, evaluating, probes
+from lnlab.probes.support.known_sites import at_all_sites, of_the_model
 from lnlab.tables import Row
 
 _QUANTITIES = tuple(STATISTICS_DISCREPANCY)
@@ -32,6 +33,10 @@ _QUANTITIES = tuple(STATISTICS_DISCREPANCY)
     table="sites",
     passes=lambda choice: 2.0 * choice["batches"],
     quantities=STATISTICS_DISCREPANCY,
+    sites=lambda model, _: {
+        **at_all_sites(_QUANTITIES[:2], [site for site, norm in norm_modules(model) if isinstance(norm, BatchNorm)]),
+        **of_the_model(_QUANTITIES[2:]),
+    },
     trained=True,
 )
 @torch.no_grad()

@@ -20,7 +20,7 @@ from torch import Tensor
 from lnlab.measured.gradients import STREAM_GRADIENT
 from lnlab.nn.sites import Site, separated
 from lnlab.probes.probe import State, probes, with_gradient
-from lnlab.probes.support.known_sites import stream_sites
+from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
@@ -31,7 +31,7 @@ from lnlab.tasks.task import Batch
     table="sites",
     passes=with_gradient,
     quantities=STREAM_GRADIENT,
-    sites=lambda model, _: {"stream_gradient": [site for site in stream_sites(model) if _reached(site)]},
+    sites=lambda model, _: at_all_sites(["stream_gradient"], [site for site in stream_sites(model) if _reached(site)]),
     any_stream=True,
 )
 def stream_gradient(

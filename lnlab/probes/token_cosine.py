@@ -18,11 +18,18 @@ from torch import Tensor
 
 from lnlab.measured.hidden_states import TOKEN_COSINE
 from lnlab.probes.probe import State, once, probes
+from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 
 
-@probes.register("token_cosine", table="sites", passes=once, quantities=TOKEN_COSINE)
+@probes.register(
+    "token_cosine",
+    table="sites",
+    passes=once,
+    quantities=TOKEN_COSINE,
+    sites=lambda model, _: at_all_sites(tuple(TOKEN_COSINE), stream_sites(model)),
+)
 def token_cosine(
     state: State,
     *,

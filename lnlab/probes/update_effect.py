@@ -18,9 +18,11 @@ from torch.func import functional_call
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.measured.outputs import UPDATE_EFFECT
-from lnlab.nn.site import AddressedModel, first_tensor
+from lnlab.nn.site import AddressedModel, Site, first_tensor
+from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.float64_copy import StackOutputs, doubles
+from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
@@ -33,6 +35,12 @@ _CHANGE, _AMPLIFICATION = UPDATE_EFFECT
     table="sites",
     passes=lambda choice: 2.0 * choice["batches"],
     quantities=UPDATE_EFFECT,
+    sites=lambda model, _: at_all_sites(
+        tuple(UPDATE_EFFECT),
+        [Site(None, None, "output", "out")]
+        if isinstance(model, AddressedModel)
+        else [Site(stack, None, None, "out") for stack in stacks(model)],
+    ),
     trained=True,
     update=True,
     any_model=lambda _: True,

@@ -11,6 +11,7 @@ from typing import Literal
 from lnlab.measured.parameters import UPDATE_HISTOGRAM
 from lnlab.probes.gradient_histogram import weight_histograms
 from lnlab.probes.probe import State, probes
+from lnlab.probes.support.known_sites import at_all_sites, of_the_model, parameter_sites
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
@@ -22,6 +23,11 @@ _QUANTITIES = tuple(UPDATE_HISTOGRAM)
     table="histograms",
     passes=lambda _: 0.0,
     quantities=UPDATE_HISTOGRAM,
+    sites=lambda model, choice: (
+        of_the_model(_QUANTITIES[: 2 if choice["rate"] else 1])
+        if choice["of"] == "weights"
+        else at_all_sites(_QUANTITIES[: 2 if choice["rate"] else 1], parameter_sites(model, matrices=True))
+    ),
     trained=True,
     update=True,
     any_model=lambda _: True,

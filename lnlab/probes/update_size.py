@@ -11,6 +11,7 @@ from lnlab.measured.parameters import UPDATE_SIZE
 from lnlab.nn.sites import parameter_uses, values_by_site
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import last_noise_masks, resolved_entries, unresolved_shares
+from lnlab.probes.support.known_sites import at_all_sites, parameter_sites
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
@@ -23,6 +24,10 @@ _QUANTITIES = tuple(UPDATE_SIZE)
     table="sites",
     passes=lambda _: 0.0,
     quantities=UPDATE_SIZE,
+    sites=lambda model, _: {
+        **at_all_sites(_QUANTITIES[:3], parameter_sites(model)),
+        **at_all_sites(_QUANTITIES[3:], parameter_sites(model, vectors=True)),
+    },
     trained=True,
     update=True,
     any_model=lambda _: True,

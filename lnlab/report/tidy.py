@@ -35,7 +35,7 @@ class TidyResults(Results):
     @classmethod
     def of(cls, results: Results) -> "TidyResults":
         """The same rows."""
-        return cls(results.runs, results.axes, results.tables, results.evidence, results.scans)
+        return cls(**{name: getattr(results, name) for name in ("runs", "axes", "tables", "evidence", "scans")})
 
     def frame(self, name: str | None = None) -> pl.DataFrame:
         """The rows of a quantity, stored or derived, beside the settings that tell runs apart.

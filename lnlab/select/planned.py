@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from lnlab.errors import closest, listed, nearest
+from lnlab.errors import closest, listed, nearest, sites_left_out
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.selection import Conditions, parse_selection, value_list
@@ -141,7 +141,8 @@ class PlannedRuns:
             training = "give the runs updates (train.steps), in which they are evaluated"
             remedy = training if kinds == (EVALUATION,) else f"add the probe {' or '.join(kinds)}"
             return _no_such_row(key, value, remedy)
-        return _no_such_row(key, value, _nearest(value, known))
+        more = sites_left_out(known) if key in ("sublayer", "tensor") else ""
+        return _no_such_row(key, value, _nearest(value, known) + more)
 
     def _issue_of_level(self, written: str) -> Issue | None:
         """What is wrong with a step that is a level of another quantity."""

@@ -14,11 +14,11 @@ from functools import cached_property
 
 import polars as pl
 
-from lnlab.errors import listed, nearest
+from lnlab.errors import listed, nearest, sites_left_out
 from lnlab.issues import Issue
 from lnlab.select.aligned import expression_rows, why_apart
 from lnlab.select.missed_measurements import missed_seeds
-from lnlab.select.quantity import quantities, quantity_fact, quantity_facts
+from lnlab.select.quantity import SITE, quantities, quantity_fact, quantity_facts
 from lnlab.select.rows import level_crossings, narrow_rows, plain_rows, reference_of
 from lnlab.select.run_status import STOPPED, any_unfinished, stopped_early
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection
@@ -167,6 +167,7 @@ class Selected:
                 values = settings_of(self.results).with_columns(before, [key])[key].unique().to_list()
                 present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
                 there_is = f"there is {listed(present, str(condition)) or 'nothing but null'}"
+                there_is += sites_left_out(present) if key in SITE else ""
                 return Issue("empty-selection", key, f"no row has {condition!r}{at}", there_is)
             if key == "step":
                 at = f" at step {condition}"

@@ -144,9 +144,7 @@ def test_a_profile_may_leave_a_claim_without_sites(claiming, lnlab):
     ("probe", "of"),
     [
         ("{kind: pair, at: init}", "quantity: paired"),
-        ("{kind: gradient_norm, at: init, batches: 1, biases: true}", f"{W2}"),
         ("{kind: gradient_norm, at: init, batches: 1}", f"{W2}, step: 0, value: 3"),
-        ("{kind: gradient_norm, at: init, batches: 1}", "quantity: gradient_growth, tensor: w2, layer: 2"),
     ],
 )
 def test_what_does_not_follow_from_the_model_is_left_to_the_verdict(claiming, plugged, probe, of):
@@ -155,6 +153,36 @@ def test_what_does_not_follow_from_the_model_is_left_to_the_verdict(claiming, pl
         f"kind: bound, of: {{{of}, placement: post}}, at_most: 1", "--with", "pair.py", probes=f"{extra}  - {probe}\n"
     )
     assert (said.code, said.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("probe", "of", "told"),
+    [
+        ("gradient_norm, batches: 1, biases: true", W2, "leaves 2 sites: stack (encoder, decoder)"),
+        ("gradient_norm, batches: 1", "quantity: gradient_growth, tensor: w2, layer: 2", "leaves 2 sites: stack"),
+        (
+            "gradient_norm, batches: 1",
+            f"stack: decoder, {W2}, step: 999999",
+            "of.step: no row has step = 999999; there is 0",
+        ),
+        ("hidden_norm, batches: 1", "quantity: branch_gain", "leaves 10 sites: stack (encoder, decoder); layer (1, 2)"),
+        ("attention_logits", "quantity: attention_entropy, stack: encoder, layer: 1", "leaves 2 sites: index (1, 2)"),
+        ("hidden_norm, batches: 1", "quantity: hidden_norm, stack: decoder, layer: 7, tensor: out", "of.layer: no"),
+    ],
+)
+def test_derived_numbers_heads_and_steps_are_judged_before_they_are_computed(claiming, probe, of, told):
+    gradients = "  - {kind: gradient_norm, at: init, batches: 1}\n" if "gradient_norm" not in probe else ""
+    probes = f"{gradients}  - {{kind: {probe}, at: init}}\n"
+    said, at = claiming(f"kind: bound, of: {{{of}, placement: post}}, at_most: 1", probes=probes)
+    assert said.code == 2
+    assert told in said.err
+    assert f"tiny.yaml:{at('{id').split(':')[1]}:" in said.err
+
+
+def test_a_claim_without_a_range_is_refused_where_it_stands(claiming):
+    said, at = claiming(f"kind: power_law, of: {{stack: decoder, {W2}, placement: post}}, over: model.layers")
+    assert said.code == 2
+    assert f"{at('{id')}: claims.added: declares no range; give one of between" in said.err
 
 
 def test_a_bound_on_every_sample_may_read_any_number_of_sites(claiming):
@@ -188,7 +216,7 @@ STEPS = toy_spec(LANGUAGE_MODEL, REST, seeds=3, optimizer={"kind": "adam", "lr":
         ("{quantity: parameter_rms, layer: 1, sublayer: feed_forward, tensor: w2}", "0, 20, 40"),
         ("{quantity: largest_eigenvalue, step: last}", ""),
         ("{quantity: largest_eigenvalue, step: 0}", ""),
-        ("{quantity: displacement}", ""),
+        ("{quantity: total_displacement, step: last}", ""),
         ("{quantity: final_nll}", ""),
         ("{quantity: nll, split: validation, step: last}", ""),
     ],

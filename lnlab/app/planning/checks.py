@@ -120,7 +120,7 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
     Raises:
         LabError: what is wrong with it, or cannot be built.
     """
-    from lnlab.app.claim_sites import section_site_problems, site_problems
+    from lnlab.app.planning.rehearsal import rehearse, rehearsed_issues, section_issues
     from lnlab.app.planning.review_notes import line_texts, review_of_plan, unfair_tests
     from lnlab.compile.decisions import assumed_decision
     from lnlab.record.judging import locate_claim_problem
@@ -139,7 +139,7 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
         )
     surveyed: list[str] = []
     if buildable:
-        sites = models.build(document, plan)
+        places = models.build(document, plan)
         if plan.sources:
             from lnlab.app.rounds.transfers import transfer_sentences
 
@@ -147,9 +147,10 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
         claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
         # What a profile leaves without a row is no mistake: only the spec as it stands must have rows for every claim.
         unchanged = not (request.profile or request.overrides)
+        rehearsal = rehearse(plan, claims, places, known)
         mistakes = [
-            *section_site_problems(plan, plan.sections, sites),
-            *site_problems(plan, claims, sites, absent=unchanged),
+            *section_issues(rehearsal, plan.sections),
+            *rehearsed_issues(rehearsal, claims, absent=unchanged),
         ]
         if mistakes:
             overlays = request.profile, request.overrides

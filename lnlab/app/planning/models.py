@@ -5,7 +5,7 @@ structure that differ in width, feed-forward width, dropout or task have the sam
 layer a stack is built. It already shows a number that does not fit, such as heads that do not divide the width.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,14 +17,14 @@ from lnlab.keys import Json, canonical
 if TYPE_CHECKING:
     from torch import nn
 
-    from lnlab.app.claim_sites import Sites
     from lnlab.compile.plan import Plan
     from lnlab.compile.resolve.choices import Registries
     from lnlab.compile.work import ResolvedSetting
-    from lnlab.nn.sites import Site
     from lnlab.registry import Choice
     from lnlab.specfile.load import SpecDocument
 
+Places = Mapping[str, Mapping[str, Sequence[Mapping[str, Json]]]]
+"""Text of a probe -> quantity -> the columns of every place of its numbers. What is not known is left out."""
 MODEL_PARTS = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
 """The parts of a setting that a model is built of, with all that acts on it."""
 RULE_PARTS = ("task", "schedule", "train")
@@ -54,19 +54,19 @@ class BuiltModels:
         known: the registries.
         sound: the texts of what was built without a mistake.
         whole: the last models that were built whole, by the text of their structure.
-        sites: the sites of each quantity, by the text of a structure and the probes.
+        places: where the probes measure, by the text of a structure and the probes.
     """
 
     known: "Registries"
     sound: set[str] = field(default_factory=set)
     whole: "dict[str, nn.Module]" = field(default_factory=dict)
-    sites: "dict[str, Sites]" = field(default_factory=dict)
+    places: dict[str, Places] = field(default_factory=dict)
 
-    def build(self, document: "SpecDocument", plan: "Plan") -> "dict[str, Sites]":
+    def build(self, document: "SpecDocument", plan: "Plan") -> dict[str, Places]:
         """Build the models and rules of a plan.
 
         Returns:
-            By variant the sites of its model, of the quantities whose probes say where they are measured.
+            By variant where its probes measure.
 
         Raises:
             LabError: everything that cannot be built, each with its line and its variant.
@@ -74,14 +74,14 @@ class BuiltModels:
         from lnlab.execute.meta import INITIALIZED_PARTS, build_rules
 
         problems: dict[str, list[Issue]] = {variants[-1]: [] for variants in variants_by_parts(plan)}
-        sites: dict[str, Sites] = {}
+        places: dict[str, Places] = {}
         shared = {id(choice): choice for _, _, choice, _ in plan.needs}  # by thousands of measurements
         probes = list({canonical(choice): choice for choice in shared.values()}.values())
         for variants in variants_by_parts(plan, INITIALIZED_PARTS):
-            # Only the last variant of each model is built; the others have its sites.
+            # Only the last variant of each model is built; the others have its places.
             for variant in filter(problems.__contains__, variants):
                 with _located(document, plan, variant, problems[variant]):
-                    sites |= dict.fromkeys(variants, self._build(plan.settings[variant], probes))
+                    places |= dict.fromkeys(variants, self._build(plan.settings[variant], probes))
         everything = [problem for problems_of_one in problems.values() for problem in problems_of_one]
         for variants in variants_by_parts(plan, RULE_PARTS):
             setting = plan.settings[variants[-1]]
@@ -92,12 +92,12 @@ class BuiltModels:
                 self.sound |= {text} if len(everything) == before else set()
         if everything:
             raise LabError(*everything)
-        return sites
+        return places
 
-    def _build(self, setting: "ResolvedSetting", probes: Sequence[Json]) -> "Sites":
-        """Build what is new of a setting, its structure, its sizes and its optimizer, and return its model's sites.
+    def _build(self, setting: "ResolvedSetting", probes: "Sequence[Choice]") -> Places:
+        """Build what is new of a setting, its structure, its sizes and its optimizer; return where its probes measure.
 
-        What was built is remembered in ``sound``, ``whole`` and ``sites``.
+        What was built is remembered in ``sound``, ``whole`` and ``places``.
 
         Raises:
             LabError: what cannot be built, and why.
@@ -121,7 +121,7 @@ class BuiltModels:
             optimizer = {key: value for key, value in optimizer.items() if isinstance(value, bool | str)}
         acting = canonical([structure, optimizer, setting["interventions"]])
         measured = canonical([structure, probes])
-        if not {structure, acting} <= self.sound or measured not in self.sites:
+        if not {structure, acting} <= self.sound or measured not in self.places:
             if structure not in self.whole:
                 self.whole[structure] = initialized_on_meta(setting, self.known)
                 self.sound |= {structure, size}
@@ -129,8 +129,8 @@ class BuiltModels:
             if len(self.whole) > MOST_HELD:
                 del self.whole[next(iter(self.whole))]
             intervene_on_meta(model, setting, self.known)
-            if measured not in self.sites:
-                self.sites[measured] = sites_by_quantity(model, probes, self.known)
+            if measured not in self.places:
+                self.places[measured] = places_of(model, probes, self.known)
             self.sound |= {acting, canonical(setting["optimizer"])}
         if size not in self.sound:
             try:
@@ -144,29 +144,21 @@ class BuiltModels:
                 on = self.whole.get(structure) or initialized_on_meta(shallow, self.known)
             optimizer_on_meta(on, setting, self.known)
             self.sound.add(chosen)
-        return self.sites[measured]
+        return self.places[measured]
 
 
-def sites_by_quantity(model: "nn.Module", probes: "Sequence[Choice]", known: "Registries") -> "Sites":
-    """Return where the probes will measure each quantity in a model.
-
-    A quantity is left out where two probes measure it at different sites, or where one does not state its sites: the
-    sites of its rows are then unknown until they are measured. A claim on such a quantity is checked by its verdict
-    alone.
+def places_of(model: "nn.Module", probes: "Sequence[Choice]", known: "Registries") -> Places:
+    """Where each probe will measure each of its quantities in a model, as the probes state it.
 
     Raises:
         LabError: a parameter has no address.
     """
-    stated_sites: dict[str, set[tuple[Site, ...] | None]] = {}
-    for choice in probes:
-        facts = known["probe"][choice["kind"]].facts
-        if facts.quantities is None:  # this probe may measure any quantity, at any site
-            return {}
-        sites = facts.sites(model, choice) if facts.sites else {}
-        for quantity in facts.quantities:
-            stated_sites.setdefault(quantity, set()).add(tuple(sites[quantity]) if quantity in sites else None)
-    agreed = {name: next(iter(alternatives)) for name, alternatives in stated_sites.items() if len(alternatives) == 1}
-    return {quantity: sites for quantity, sites in agreed.items() if sites is not None}
+    facts = {canonical(choice): known["probe"][choice["kind"]].facts for choice in probes}
+    return {
+        text: facts[text].sites(model, choice)
+        for text, choice in zip(facts, probes, strict=True)
+        if facts[text].sites is not None
+    }
 
 
 def _text(setting: "ResolvedSetting", part_names: Sequence[str]) -> str:
