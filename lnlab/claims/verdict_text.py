@@ -20,6 +20,17 @@ VERDICT_SYMBOLS = {
     "ill-posed": "!",
 }
 _COUNTED = {"smaller": "smaller than the margin", "beyond": "beyond our margin"}
+VERDICT_MEANINGS = {
+    "supported": "the interval lies within the accepted range",
+    "contradicted": "the interval lies outside the accepted range",
+    "smaller": "too small for our margin, but not contradicted",
+    "beyond": "outside our range around no effect, which contradicts nobody",
+    "undecided": "the interval crosses an edge of the range, or too few seeds",
+    "not testable here": "what it requires does not hold, or no run has it",
+    "ill-posed": "the claim asks for what these rows cannot answer",
+}
+"""What each verdict says of the interval over seeds."""
+_INTERVAL_CLAUSE = re.compile(r"% interval\b.*\b(?:lies|reaches|falls short|is wholly)\b")
 _FURTHER = re.compile(
     r": ([\d,]+) (?:more|fresh ones)\b|([\d,]+) seeds?; (?:a verdict needs|the next declared look is at) ([\d,]+)"
 )
@@ -43,6 +54,17 @@ def verdict_label(verdict: "Verdict") -> str:
     if edge is not None and verdict.measure == "ratio" and edge > 0:
         margin = f"{max(edge, 1 / edge):.3g}×"
     return ", ".join(filter(None, (f"smaller than {margin}", verdict.detail)))
+
+
+def reason_beside_numbers(verdict: "Verdict") -> str:
+    """The reason of a verdict without the clauses that repeat its interval and its accepted range."""
+    clauses = [clause for clause in verdict.reason.split("; ") if not _INTERVAL_CLAUSE.search(clause)]
+    return "; ".join(clauses)
+
+
+def lacks_seeds(reason: str) -> bool:
+    """Whether a claim is undecided by a rule on the number of seeds alone."""
+    return "; a verdict needs " in reason
 
 
 def law_text(verdict: "Verdict") -> str:
@@ -94,13 +116,18 @@ def statistic_words(verdict: "Verdict") -> str:
     return verdict.statistic.replace(" - ", " minus ") if one_difference else verdict.statistic
 
 
+def interval_text(verdict: "Verdict") -> str:
+    """``0.03 [-0.02, 0.08]`` of a verdict that has an estimate."""
+    interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"
+    return f"{verdict.estimate:.3g}{interval}"
+
+
 def estimate_text(verdict: "Verdict") -> str:
     """``exponent 0.03 [-0.02, 0.08]``, or the statistic alone where nothing could be estimated."""
     if verdict.estimate is None:
         return statistic_words(verdict)
-    interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"
     level = f" ({text})" if (text := level_text(verdict)) else ""
-    return f"{statistic_words(verdict)} {verdict.estimate:.3g}{interval}{level}"
+    return f"{statistic_words(verdict)} {interval_text(verdict)}{level}"
 
 
 def elsewhere_text(verdict: "Verdict") -> str:

@@ -1,13 +1,12 @@
 """``lnlab list``: every registered piece with its formula and parameters, and what is made from the registries."""
 
 from inspect import getdoc
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lnlab.cli.options import AsJsonOption, Plugins
-from lnlab.cli.terminal import out, print_json, terminal_table
+from lnlab.cli.terminal import out, out_width, print_json, terminal_table
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.training_extra import leave_training_out
@@ -22,8 +21,6 @@ LIST_EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab lis
 
 _CORPUS = "corpus"
 _SITE = "site"
-_PIPED_WIDTH = 120
-"""Columns of a table that goes to a file or a pipe, where the terminal does not say how many it has."""
 _ATTRIBUTION_FIELDS = ("licence", "citation", "source")
 """Facts of a corpus that are shown after its docstring."""
 
@@ -42,7 +39,7 @@ def list_kinds(
 ) -> None:
     """List the registered kinds and their parameters.
 
-    Every piece with its parameters, their defaults, its formula and its source.
+    Every piece with its parameters, their defaults, its formula and its source. A pipe gets one line a piece.
     """
     from lnlab.record.registries import load_registries
 
@@ -101,10 +98,14 @@ def list_kinds(
             [row["kind"], row["name"], parameter_signature(row["parameters"]), row["summary"].replace("``", "`")]
             for row in rows
         ]
+        if out_width() is None:
+            for piece, called, parameters, summary in cells:
+                out().out(f"{piece} {called}{f'({parameters})' if parameters else ''}: {summary}")
+            return
         table = terminal_table(["kind", "name", "parameters", "summary"], cells)
         for column in table.columns[:2]:
             column.no_wrap = True  # these are copied, and must not be cut
-        out().print(table, width=get_terminal_size((_PIPED_WIDTH, 24)).columns)
+        out().print(table)
 
 
 def _list_sites(
@@ -122,8 +123,7 @@ def _list_sites(
     if as_json:
         print_json([row.as_plain() for row in rows])
     else:
-        table = terminal_table([*SITE, "quantities"], site_cells(rows))
-        out().print(table, width=get_terminal_size((_PIPED_WIDTH, 24)).columns)
+        out().print(terminal_table([*SITE, "quantities"], site_cells(rows)))
 
 
 def _other_corpora(known: "Mapping[str, Registry[Any]]") -> list[str]:

@@ -18,7 +18,7 @@ from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
 from lnlab.cli.table_specs import run_table_spec
 from lnlab.cli.terminal import err, out, print_json
-from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
+from lnlab.cli.verdicts import print_verdicts, verdict_as_plain
 from lnlab.errors import LabError
 from lnlab.execute.executor import ExecutorKind
 from lnlab.issues import Issue
@@ -129,7 +129,7 @@ def run_spec(
         if rows_from:
             what = "its results are a table: there is no run to take from a report"
             raise LabError(Issue("wrong-option", f"--rows-from {rows_from[0]}", what, "leave --rows-from out"))
-        raise typer.Exit(run_table_spec(spec, as_json=as_json, quiet=quiet, strict=fail_on is FailOn.contradicted))
+        raise typer.Exit(run_table_spec(spec, as_json=as_json, strict=fail_on is FailOn.contradicted))
     outcome = run_request(
         open_store(folder, spec),
         request_for(spec, profile, overrides, plugins),
@@ -175,15 +175,13 @@ def run_spec(
 
             for decision in decisions:
                 out().print(f"chosen: {decision_line(decision_from_json(decision))}")
-        if verdicts:
-            out().print(verdict_table(verdicts))
-            out().print()
-        for line in reason_lines(verdicts):
-            out().print(line)
         for failure in outcome.failures:
             out().print(f"{failure['run']}: {str(failure['status']).replace('_', ' ')}: {failure['reason']}")
         if verdicts:
-            out().print(verdict_counts_line(verdicts))
+            from lnlab.record.evidence import committed_verdicts  # late: it imports polars
+
+            request = outcome.request
+            print_verdicts(verdicts, committed_verdicts(request.spec, request.profile, verdicts))
         if questions:
             out().print(
                 f"a referee would ask {format_count(questions, 'question')}: {outcome.request.command('review')}"

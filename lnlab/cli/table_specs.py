@@ -6,7 +6,7 @@ from lnlab.app.formats import format_count
 from lnlab.app.table_specs import table_spec
 from lnlab.cli.codes import CONTRADICTED, FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
-from lnlab.cli.terminal import err, out, print_json
+from lnlab.cli.terminal import out, print_json
 
 
 def check_table_spec(path: Path, *, as_json: bool) -> None:
@@ -24,21 +24,19 @@ def check_table_spec(path: Path, *, as_json: bool) -> None:
         out().print(text, markup=False)
 
 
-def run_table_spec(path: Path, *, as_json: bool, quiet: bool, strict: bool) -> int:
+def run_table_spec(path: Path, *, as_json: bool, strict: bool) -> int:
     """Judge the claims and print the verdicts, without computing anything. Returns the exit code.
 
     Raises:
         LabError: as ``check_table_spec``.
     """
-    from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
+    from lnlab.cli.verdicts import print_verdicts, verdict_as_plain
 
     verdicts = table_spec(path).verdicts()
     if as_json:
         print_json({"verdicts": [verdict_as_plain(verdict) for verdict in verdicts]})
     else:
-        out().print(verdict_table(verdicts))
-        for line in [] if quiet else [*reason_lines(verdicts), verdict_counts_line(verdicts)]:
-            err().print(line, markup=False)
+        print_verdicts(verdicts)
     contradicted = strict and any(verdict.verdict == "contradicted" for verdict in verdicts)
     return CONTRADICTED if contradicted else 0
 

@@ -100,6 +100,11 @@ def out() -> Console:
     return console_of(_results)
 
 
+def out_width() -> int | None:
+    """How many columns standard output has, or None where it is no terminal."""
+    return out().width if _results.isatty() else None
+
+
 def err() -> Console:
     """Where progress, hints and errors go."""
     return stderr_console()

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_rows import verdicts_from_frame
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.report.contents import read_file
-from lnlab.specfile.citations import Citation, citations_of, find_verdicts, verdicts_path
+from lnlab.specfile.citations import AUTHORED, Citation, citations_of, find_verdicts, verdicts_path
 from lnlab.tables import Results, frame
 
 if TYPE_CHECKING:
@@ -72,6 +74,22 @@ def renewed_evidence(claims: _Claims, folder: Path, profile: str | None, kept: p
         return before[0] if before else _cited_row(None, citation)
 
     return _evidence(claims, row)
+
+
+def committed_verdicts(spec: Path, profile: str | None, verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+    """The verdicts of a spec's committed report on the same claims, by id, for a reader of another profile.
+
+    Args:
+        spec: its file. The report lies below ``reports`` as one that is cited does.
+        profile: of ``verdicts``. Nothing is read for that of the committed report itself.
+        verdicts: of claims; one whose sentence has changed since has none in the report.
+    """
+    content = None if profile == AUTHORED else _verdicts_in(find_verdicts(spec, Citation(spec.stem, AUTHORED, "")))
+    if content is None:
+        return {}
+    sentences = {verdict.claim: verdict.says for verdict in verdicts}
+    found = verdicts_from_frame(pl.read_parquet(BytesIO(content)))
+    return {verdict.claim: verdict for verdict in found if sentences.get(verdict.claim) == verdict.says}
 
 
 def _evidence(claims: _Claims, row: Callable[[str, Citation], _Row]) -> pl.DataFrame:

@@ -9,6 +9,8 @@ from lnlab.keys import Json
 
 EVIDENCE = "evidence"
 """The parameter of a claim that cites: name of a spec -> ids of its claims."""
+AUTHORED = "real"
+"""The profile whose report is committed, and whose results the author's sentences are about."""
 VERDICTS_NAME = "verdicts.parquet"
 """The file of verdicts among the tables of a report."""
 _PACKAGE = Path(lnlab.__file__).parent

@@ -56,11 +56,11 @@ def test_the_other_claims_are_judged_and_the_page_is_written(lnlab, spec):
     assert said.code == 0
     assert re.search(r"^4 claims: 1 supported, 1 contradicted, 2 ill-posed$", said.out, flags=re.MULTILINE)
     text = spec.read_text()
-    for name, where in (
-        ("which_one", f"{place(text, 'of', 'which_one')}: claims.which_one.of"),
-        ("after_which", f"{place(text, 'of', 'requires')}: claims.after_which.requires.0.of"),
+    for where in (
+        f"{place(text, 'of', 'which_one')}: claims.which_one.of",
+        f"{place(text, 'of', 'requires')}: claims.after_which.requires.0.of",
     ):
-        told = f"! {name}: {where}: seed 1 has 2 numbers: index (1, 2); select one of each, or name one as 'over'\n"
+        told = f"{where}: seed 1 has 2 numbers: index (1, 2); select one of each, or name one as 'over'\n"
         assert told in said.out
     assert "! ill-posed" in said.out
 

@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 from conftest import verdict
 
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS, elsewhere_text, law_text, level_text, verdict_label
-from lnlab.cli.verdicts import estimate_text, region_text
+from lnlab.claims.verdict_text import (
+    VERDICT_SYMBOLS,
+    elsewhere_text,
+    estimate_text,
+    law_text,
+    level_text,
+    region_text,
+    verdict_label,
+)
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.words.look_words import look_lines
 from lnlab.report.words.sentence_owners import Sentence, sentences_of, tally_by_owner
