@@ -46,7 +46,7 @@ def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Reg
         transfers=transfers,
         left_out=tuple(f"{note}." for note in left_out),
         models=model_graphs(plan.sections, [(plan.settings[v], plan.points[v]) for v in plan.settings], known),
-        **question_fields(experiment, plan.sections, known, plan.grid_seeds),
+        **question_fields(experiment, plan.sections, known, plan.grid_seeds, profile=plan.profile),
     )
     claims = claims_with_choices(experiment, zip(experiment.claims, plan.claims, strict=True))
     return {"report": facts_to_json(report), "claims": claims}

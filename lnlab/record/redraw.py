@@ -277,7 +277,7 @@ def _judged(
         asked.claims, matched, before, lambda issue: locate_claim_problem(issue, document, *overlays), book
     )
     front = asked.front
-    new_facts = question_fields(front.experiment, front.sections, asked.known, front.grid_seeds)
+    new_facts = question_fields(front.experiment, front.sections, asked.known, front.grid_seeds, profile=facts.profile)
     if any(decision.grid for decision in front.decisions):
         new_facts["decisions"] = tuple(decisions_to_json(front.decisions))
     # Where every setting has runs in this report, its models are those that the report has drawn.

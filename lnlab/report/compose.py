@@ -12,6 +12,7 @@ from lnlab.report.facts import COMMON_FIELDS, ReportFacts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
+from lnlab.report.words.answer_text import outdated_claims
 from lnlab.report.words.quantity_words import quantity_name, using_words
 from lnlab.select.aligned import alone_in_words
 from lnlab.select.seeds import drawn_results
@@ -30,7 +31,7 @@ class ReportPart:
         claims: ids of the claims that stand beside it.
         section: its content, or None.
         error: why there is no section, or nothing.
-        heading: the result in the author's words. If empty, the finding of the section stands there.
+        heading: the result in the author's words, while it holds. If empty, the finding of the section stands there.
     """
 
     number: int
@@ -99,10 +100,16 @@ def build_all_parts(
                 supplied_names = supplied_parameters(registry[choice["kind"]].build)
                 section = registry.builder(choice)(*(supplied[name] for name in supplied_names))
                 section = replace(section, missing=_with_rows_left_out(section, choice, own_results))
-                parts.append(replace(part, section=section, heading=str(spec.get("heading") or "")))
+                parts.append(replace(part, section=section, heading=_heading(spec, verdicts)))
             except Exception as error:  # whatever is wrong with one section, the others are drawn
                 parts.append(replace(part, error=error_line(error)))
     return parts
+
+
+def _heading(section: Mapping[str, Json], verdicts: Sequence[Verdict]) -> str:
+    """The author's heading while the verdicts are those that it was written for, or nothing."""
+    changed = "while" in section and outdated_claims(section, verdicts)
+    return "" if changed else str(section.get("heading") or "")
 
 
 def _with_rows_left_out(section: Section, choice: Mapping[str, Json], results: Results) -> str:

@@ -13,8 +13,8 @@ from lnlab.issues import Issue
 from lnlab.keys import Json
 
 FACTS_FORMAT = 6
-COMMON_FIELDS = ("title", "heading", "claims", "absent")
-"""Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
+COMMON_FIELDS = ("title", "heading", "while", "claims", "absent")
+"""Fields of every section: its title, the author's heading and its verdicts, its claims, and why rows are not there."""
 
 _OPTIONAL: Mapping[str, Json] = {
     "dropped": [],

@@ -8,7 +8,8 @@ from lnlab.keys import Json, canonical
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Choice, Registry, supplied_parameters
 from lnlab.select.quantity import named_parts
-from lnlab.specfile.experiment import ClaimText, Experiment, kind_and_parameters
+from lnlab.specfile.citations import AUTHORED
+from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
 from lnlab.specfile.expressions import named_expressions
 
 
@@ -35,8 +36,14 @@ def question_fields(
     sections: Iterable[Choice],
     known: Mapping[str, Registry[Any]],
     grid_seeds: Iterable[Mapping[str, Json]] = (),
+    *,
+    profile: str | None = None,
 ) -> dict[str, Any]:
-    """The fields of ``ReportFacts`` that state the question of the experiment, its sections and its grids' seeds."""
+    """The fields of ``ReportFacts`` that state the question of the experiment, its sections and its grids' seeds.
+
+    What the author wrote of the results of another profile is left out.
+    """
+    authored = experiment.is_authored(profile)
     sections = list(sections)
     pairs = zip(experiment.report, sections, strict=True)
     # the words of what the probes measure, and of the derived quantities that sections and claims name; those of
@@ -58,15 +65,13 @@ def question_fields(
         "question": experiment.question or "",
         "source": experiment.source.model_dump(exclude={"setting"}, exclude_none=True) if experiment.source else {},
         "source_setting": stated_setting.model_dump(mode="json", exclude_none=True) if stated_setting else {},
-        "differs": tuple(
-            one if isinstance(one, str) else one.model_dump(exclude_none=True) for one in experiment.differs
-        ),
+        "differs": _differences(experiment) if authored else (_of_another_profile(experiment, profile),),
         "dropped": tuple(group.model_dump(exclude_none=True) for group in experiment.dropped),
         "related": dict(experiment.related),
         "theme": experiment.theme or "",
         "answers": tuple(answer.model_dump(by_alias=True) for answer in experiment.answer),
         "sections": tuple(
-            {**choice, "title": text.title, "heading": text.heading, "claims": list(text.claims)}
+            {**choice, "title": text.title, **_heading(text, authored=authored), "claims": list(text.claims)}
             for text, choice in pairs
         ),
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
@@ -76,3 +81,24 @@ def question_fields(
         "grid_seeds": tuple(grid_seeds),
         "because": {claim.id: dict(claim.because) for claim in experiment.claims if claim.because},
     }
+
+
+def _heading(section: SectionText, *, authored: bool) -> dict[str, Json]:
+    """The author's heading with the verdicts that it was written for, or none where it tells another profile's."""
+    if section.while_ is None:
+        return {"heading": section.heading if authored else None}
+    return {"heading": section.heading, "while": dict(section.while_)}
+
+
+def _differences(experiment: Experiment) -> tuple[str | Mapping[str, str], ...]:
+    return tuple(one if isinstance(one, str) else one.model_dump(exclude_none=True) for one in experiment.differs)
+
+
+def _of_another_profile(experiment: Experiment, profile: str | None) -> str:
+    """Say which profile is compared with the source, in place of its differences."""
+    task = experiment.profiles[AUTHORED].get("task")
+    corpus = task.get("corpus") if isinstance(task, Mapping) else experiment.profiles[AUTHORED].get("task.corpus")
+    name = corpus.get("kind") if isinstance(corpus, Mapping) else corpus
+    data = f", on {name}" if name else ""
+    compared = "the source is compared with" if experiment.source else "the author writes of"
+    return f"Profile {profile or 'default'}: {compared} profile {AUTHORED}{data}."

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from lnlab.keys import Json
 from lnlab.registry import Choice
+from lnlab.specfile.citations import AUTHORED
 from lnlab.specfile.looks import Looks
 from lnlab.specfile.moments import At
 from lnlab.specfile.seeds import Seeds
@@ -177,13 +178,16 @@ class ProbeText(BaseModel):
 class SectionText(BaseModel):
     """One part of the report: its kind, its title, its claims by id. All other fields are parameters of its kind.
 
-    ``heading`` is the result in the author's words. Without it one is made from the numbers.
+    ``heading`` is the result in the author's words. Without it one is made from the numbers. ``while`` has the verdicts
+    that it was written for: it stands on the page of any profile that has them. Without ``while`` it is a result of
+    profile ``AUTHORED``.
     """
 
     model_config = _OPEN
     kind: str
     title: _Sentence | None = None
     heading: _Sentence | None = None
+    while_: Annotated[Mapping[str, VerdictWord] | None, Field(alias="while")] = None
     claims: tuple[str, ...] = ()
 
 
@@ -260,7 +264,7 @@ class AuthorAnswer(BaseModel):
     model_config = _CLOSED
     says: _Sentence
     while_: Annotated[Mapping[str, VerdictWord], Field(alias="while")] = {}
-    profile: str | None = "real"
+    profile: str | None = AUTHORED
 
 
 class Experiment(BaseModel):
@@ -297,6 +301,10 @@ class Experiment(BaseModel):
     report: tuple[SectionText, ...] = ()
     claims: tuple[ClaimText, ...] = ()
     profiles: Mapping[_Identifier, Overlay] = {}
+
+    def is_authored(self, profile: str | None) -> bool:
+        """Whether the author's sentences are about the results of this profile: of any, where none is ``AUTHORED``."""
+        return profile == AUTHORED or AUTHORED not in self.profiles
 
     def role_of(self, claim: ClaimText) -> Role:
         """The role of a claim: by default ``source`` where the spec or the claim names one, else ``prediction``."""

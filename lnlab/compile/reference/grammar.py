@@ -49,7 +49,8 @@ probes:
   - {kind: gradient_norm, at: init}       # at: init, end, a list of steps, {every: k}, {log: n}; grid: of one grid
 report:
   - title: "Figure 3 (b)"                 # what the section is about
-    heading: Post-LN grows, Pre-LN falls. # optional: its result in the author's words; else one is made
+    heading: Post-LN grows, Pre-LN falls. # optional: its result in profile real; else one is made
+    while: {post_grows: supported}        # optional: the heading stands in every profile that has these verdicts
     kind: depth_profile
     quantity: gradient_norm
     where: {grid: depth, model.layers: 6, stack: decoder, tensor: w2}

@@ -1,4 +1,4 @@
-"""Do the claims exist that claims cite of other experiments, and those that an answer was written for?
+"""Do the claims exist that claims cite of other experiments, and those that an answer or a heading was written for?
 
 A cited report is read when claims are judged. Here it is a file whose content joins the digest of the plan. An
 experiment without a report is no mistake: its verdicts are missing, and the claim is not testable.
@@ -14,7 +14,7 @@ from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedR
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.overlay import MergedSpec, merge_spec
 from lnlab.errors import SpecError, nearest
-from lnlab.issues import Issue
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Flawed
 from lnlab.specfile.citations import EVIDENCE, VERDICTS_NAME, citations_of, find_verdicts, specs_at_hand
@@ -113,16 +113,20 @@ def _claim_kinds(
 def answer_issues(
     experiment: Experiment, merged: MergedSpec, document: SpecDocument, registries: Registries
 ) -> list[Issue]:
-    """Verdicts that an answer names of claims which the spec has in none of its profiles."""
+    """Verdicts that an answer or a heading names of claims which the spec has in none of its profiles."""
     with_own_claims = [name for name, lines in experiment.profiles.items() if "report" in lines]
     known = set(claim_ids(merged))
     for profile in (None, *with_own_claims):
         known.update(claim_ids(with_claims_written_out(merge_spec(document, profile, []), registries)))
     single = isinstance(merged.data.get("answer"), dict)
-    issues: list[Issue] = []
+    written: list[tuple[Where, Iterable[str]]] = []
     for number, answer in enumerate(experiment.answer):
-        for claim in answer.while_.keys() - known:
-            place = ("answer", WHILE, claim) if single else ("answer", number, WHILE, claim)
+        written.append((("answer",) if single else ("answer", number), answer.while_))
+    written += [(("report", number), section.while_ or ()) for number, section in enumerate(experiment.report)]
+    issues: list[Issue] = []
+    for owner, claims in written:
+        for claim in sorted(set(claims) - known):
+            place = (*owner, WHILE, claim)
             flaw = Issue(
                 "unknown-key", place[:-1], f"{UNKNOWN} '{claim}': there is no such claim", nearest(claim, known)
             )

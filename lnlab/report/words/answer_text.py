@@ -241,10 +241,10 @@ def estimate_in_words(verdict: Verdict) -> str:
     return nonbreaking(verdict_interval(verdict))
 
 
-def outdated_claims(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> list[str]:
-    """The claims under ``while`` whose verdict is not the one that the answer was written for, in the author's order.
+def outdated_claims(written: Mapping[str, Json], verdicts: Sequence[Verdict]) -> list[str]:
+    """The claims under ``while`` whose verdict is not the one that an answer or a heading was written for.
 
-    A claim that was not judged is one of them.
+    They stand in the author's order. A claim that was not judged is one of them.
     """
     words = {verdict.claim: verdict.verdict for verdict in verdicts}
-    return [claim for claim, word in answer["while"].items() if words.get(claim) != word]
+    return [claim for claim, word in written["while"].items() if words.get(claim) != word]
