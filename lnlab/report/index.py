@@ -22,13 +22,12 @@ from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
 from lnlab.printable import shown_path
 from lnlab.report.contents import read_file
-from lnlab.report.data.labels import value_names
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import THUMBNAIL_FILE, read_folder
 from lnlab.report.page import html
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.methods import settings_of_variants, values_by_path
-from lnlab.report.words.answer_text import answers_of_profile, fill_answer, made_answer, outdated_claims
+from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims, verdict_answer
 from lnlab.report.words.cited_claims import cited_by_arrows
 from lnlab.report.words.quantity_words import quantity_name, using_words
 from lnlab.report.words.sentence_owners import PAPERS, Sentence, sentences_of, source_of, verdict_tally
@@ -80,7 +79,7 @@ class Card:
         folder: of the report, below that of the index, with forward slashes.
         page: its address from the index. Empty if the report has tables only.
         facts: of the report. None where it cannot be read.
-        answers: of this profile. One made of the claims if the author wrote none.
+        answers: of this profile. The verdicts if the author wrote none.
         verdicts: all claims, grouped by their verdict.
         sentences: whose each claim is, with its verdict, without those that cite other experiments.
         figure: path from the index to its first drawing. Empty if the report has tables only.
@@ -204,7 +203,7 @@ def _card(root: Path, folder: Path) -> Card:
         address = web_address(facts.source.get("url", ""))
         if address and address not in {known for _, known in paper}:
             paper = [*paper, *([("; ", None)] if paper else []), (address, address)]
-        made = tuple(CardAnswer(made_answer((), verdicts, value_names(results), facts.question)) for _ in verdicts[:1])
+        made = tuple(CardAnswer(verdict_answer(verdicts)) for _ in verdicts[:1])
         tasks = (kind.replace("_", " ") for kind in values_by_path(settings_of_variants(results)).get("task", []))
         # by number, as figure-10 would come before figure-2 by name
         numbers = sorted(int(path.stem[7:]) for path in folder.glob("figures/figure-*.svg") if path.stem[7:].isdigit())

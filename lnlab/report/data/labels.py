@@ -58,15 +58,6 @@ def label_series(
     return tuple(names), tuple((places[name] or [0])[0] for name in names), frame.with_columns(line)
 
 
-def value_names(results: Results) -> dict[str, str]:
-    """Map the word of each value of an axis to what readers call it. Words with several meanings are left out."""
-    rows = results.axes.select("axis", "value", "label").unique(maintain_order=True).rows()
-    names: dict[str, set[str]] = {}
-    for axis, value, label in rows:
-        names.setdefault(label, set()).add(axis_value_name(axis, json.loads(value), label))
-    return {label: next(iter(found)) for label, found in names.items() if len(found) == 1}
-
-
 def _implied_by(axes: pl.DataFrame, leader: str, *, numbers: bool = False) -> list[str]:
     """The axes that are a function of another one, so that its value names theirs already.
 

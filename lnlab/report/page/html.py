@@ -16,7 +16,6 @@ from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, verdict_lab
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
 from lnlab.report.charts.render import vega_bundle
-from lnlab.report.data.labels import value_names
 from lnlab.report.facts import ReportFacts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import methods, provenance
@@ -29,7 +28,7 @@ from lnlab.report.page.layout import fold_repeated_sentences, part_of_page
 from lnlab.report.page.methods_table import method_grid
 from lnlab.report.theme import THEME
 from lnlab.report.words import verdict_words
-from lnlab.report.words.answer_text import answers_of_profile, fill_answer, made_answer, outdated_claims
+from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims, verdict_answer
 from lnlab.report.words.cited_claims import cited_by_arrows
 from lnlab.report.words.look_words import frozen_sentence
 from lnlab.report.words.quantity_words import using_words
@@ -185,10 +184,7 @@ def render_page(
         }
         for answer in answers_of_profile(facts)
     ]
-    shown = [(str(part["title"]), str(part["heading"])) for part in parts if not part["error"]]
-    made = "" if answers else made_answer(shown, verdicts, value_names(results), facts.question)
-    if made and hero and hero["title"] and hero["heading"].rstrip(".").lower() in made.lower():
-        hero["title"], hero["heading"] = "", hero["title"]  # the answer beside it says what the heading would
+    made = "" if answers else verdict_answer(verdicts)
     told = " ".join(str(answer["says"]) for answer in answers) or made or verdict_words.verdict_count_sentence(verdicts)
     related: list[tuple[str, str | None]] = []  # what another experiment adds, and its page in the same profile
     for name, adds in facts.related.items():
