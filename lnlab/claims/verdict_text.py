@@ -116,7 +116,7 @@ def statistic_words(verdict: "Verdict") -> str:
     return verdict.statistic.replace(" - ", " minus ") if one_difference else verdict.statistic
 
 
-def interval_text(verdict: "Verdict") -> str:
+def estimate_alone(verdict: "Verdict") -> str:
     """``0.03 [-0.02, 0.08]`` of a verdict that has an estimate."""
     interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"
     return f"{verdict.estimate:.3g}{interval}"
@@ -127,7 +127,7 @@ def estimate_text(verdict: "Verdict") -> str:
     if verdict.estimate is None:
         return statistic_words(verdict)
     level = f" ({text})" if (text := level_text(verdict)) else ""
-    return f"{statistic_words(verdict)} {interval_text(verdict)}{level}"
+    return f"{statistic_words(verdict)} {estimate_alone(verdict)}{level}"
 
 
 def elsewhere_text(verdict: "Verdict") -> str:

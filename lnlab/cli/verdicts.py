@@ -15,7 +15,7 @@ from lnlab.claims.verdict_text import (
     VERDICT_SYMBOLS,
     counted_word,
     coverage_text,
-    interval_text,
+    estimate_alone,
     lacks_seeds,
     level_text,
     reason_beside_numbers,
@@ -108,7 +108,7 @@ def _numbers(verdict: "Verdict", usual: str) -> tuple[str, str]:
     if verdict.estimate is None:
         return statistic_words(verdict), f"({region})" if region else ""
     look = "" if level == usual else f" ({f'look {verdict.look}' if level else coverage_text(verdict.level)})"
-    return statistic_words(verdict), ", ".join(filter(None, (f"{interval_text(verdict)}{look}", region)))
+    return statistic_words(verdict), ", ".join(filter(None, (f"{estimate_alone(verdict)}{look}", region)))
 
 
 def _note(verdict: "Verdict", committed: "Verdict | None") -> str:
