@@ -23,6 +23,7 @@ from lnlab.compile.reference.examples import shortest_examples
 from lnlab.compile.reference.reference import reference
 from lnlab.report.index import Card, grouped_cards, read_cards
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.review.review import RULES
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent
@@ -35,6 +36,7 @@ GUIDES = (
     "tables_from_elsewhere",
     "reading_results",
     "judging",
+    "review",
     "looks_and_margins",
     "margins_and_settings",
     "committing",
@@ -61,6 +63,8 @@ PAGES = {
     **{DOCS / f"{name}.md": name for name in GUIDES},
 }
 """The pages at the top of the site, by the file that a repository has in their place."""
+RULES_PLACE = "<!-- the rules: the site writes their table here, from the registry -->"
+WHEN = {"report": "reports", "both": "plans and reports"}
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```$|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL | re.MULTILINE)
 """A block of code, or code in a sentence."""
@@ -95,6 +99,8 @@ def write_sources(source: Path) -> None:
     for path, name in PAGES.items():
         if path.suffix == ".md":
             (source / f"{name}.md").write_text(with_site_links(path.read_text(), path, source))
+    review = source / "review.md"
+    review.write_text(review.read_text().replace(RULES_PLACE, rules_table()))
     parts = "guides\nreference/index\napi\ngallery\nproject\n"
     with (source / "index.md").open("a") as file:
         file.write(f"\n```{{toctree}}\n:hidden:\n\n{parts}```\n")
@@ -102,6 +108,12 @@ def write_sources(source: Path) -> None:
     write_contents(source, "project", "Project", PROJECT)
     (source / "gallery.md").write_text(gallery(read_cards(ROOT / "reports", ["real"])))
     write_reference(source / "reference")
+
+
+def rules_table() -> str:
+    """Return the rules of the review as a table: their question, and what would settle it."""
+    rows = [f"| {rule.name} | {rule.asks} | {rule.settles or '–'} | {WHEN[rule.when]} |" for rule in RULES.values()]
+    return "\n".join(("| rule | asks | settled by | asked of |", "|---|---|---|---|", *rows)) + "\n"
 
 
 def write_contents(source: Path, name: str, title: str, pages: dict[str, str]) -> None:

@@ -150,7 +150,7 @@ def run_spec(
     )
     stored = outcome.summary.stored
     decisions = stored.facts["report"]["decisions"]
-    questions = open_questions(outcome)
+    questions = open_questions(outcome) if outcome.computed or fail_on is FailOn.review else 0
     if as_json:
         print_json(
             {
@@ -193,7 +193,10 @@ def run_spec(
 
 
 def open_questions(outcome: RunResult) -> int:
-    """How many lines of the review of a run are open. None are before its claims are judged."""
+    """How many lines of the review of a run are open. None are before its claims are judged.
+
+    It imports what judges and draws, which a rerun with nothing to do does without.
+    """
     if not outcome.verdicts:
         return 0
     from lnlab.app.reviewing import review_of_run  # late: a run that is interrupted has none

@@ -49,12 +49,13 @@ def study_of_report(
     neighbours: Sequence[Neighbour] = (),
 ) -> Study:
     """The facts of a report as rules read them."""
+    known = {claim["id"] for claim in claims}
     return Study(
         name=facts.name,
         declared=claims,
         results=results,
         tunings=tunings_of(facts.decisions, _selects(facts)),
-        verdicts={verdict.claim: verdict for verdict in verdicts},
+        verdicts={verdict.claim: verdict for verdict in verdicts if verdict.claim in known},
         answers=[answer for answer in facts.answers if answer.get("profile") in (None, facts.profile)],
         because=facts.because,
         source_setting=facts.source_setting,

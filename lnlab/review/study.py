@@ -291,6 +291,12 @@ def settings_at(study: Study, runs: Sequence[str], path: str) -> list[Json]:
     return values
 
 
+def part_of(setting: Mapping[str, Json], key: str) -> Mapping[str, Json]:
+    """A part of a setting, empty where there is none. Runs from elsewhere may have a word in its place."""
+    part = setting.get(key)
+    return part if isinstance(part, Mapping) else {}
+
+
 def pinned_paths(claim: Claim) -> dict[str, Json]:
     """The paths that a claim pins alike on all its sides, with their values: its setting."""
     of = claim.get("of") or {}

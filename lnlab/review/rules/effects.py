@@ -12,7 +12,8 @@ from lnlab.review.rules.tuning import position
 from lnlab.review.study import Study
 from lnlab.review.words import estimate, with_interval
 
-_SKEWED = 2.0
+_SKEWED, _LOPSIDED = 2.0, 1.0
+"""Skewness beyond which it is told in any case, and where the median says something else."""
 _SAME = 0.98
 """Correlation over seeds beyond which two claims are one result."""
 _CONTRASTS = ("difference", "order", "interaction")
@@ -31,9 +32,12 @@ def skewed_seeds(study: Study) -> Iterator[Remark]:
         region = Region(verdict.region_low, verdict.region_high)
         known = math.isfinite(middle.low)  # with fewer numbers than its level asks for, its interval is unbounded
         differs = known and position(region, middle.low, middle.high) != position(region, verdict.low, verdict.high)
-        if differs and abs(skew) > 1:
-            says = f"The interval of the median, {number_text(middle.low)} to {number_text(middle.high)}, gives another"
-            yield Remark(f"{says} word than that of the mean (skew {number_text(skew)}).", (verdict.claim,), grave=True)
+        plain = skewness(numbers, log=False) or 0.0
+        if differs and max(abs(skew), abs(plain)) > _LOPSIDED:
+            interval = f"{number_text(middle.low)} to {number_text(middle.high)}"
+            mean = f"of the mean (skew {number_text(max(skew, plain, key=abs))})"
+            says = f"The interval of the median, {interval}, gives another word than that {mean}."
+            yield Remark(says, (verdict.claim,), grave=True)
         elif abs(skew) > _SKEWED:
             says = f"The seeds are skewed by {number_text(skew)}; the median agrees."
             yield Remark(says, (verdict.claim,), asks=False)

@@ -8,6 +8,7 @@ from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import counted_word
 from lnlab.review.rule import Remark, rule
 from lnlab.review.study import Study
+from lnlab.select.quantity import quantity_fact
 
 _ALIKE = 0.8
 """Share of characters in common from which two sentences say the like."""
@@ -32,7 +33,8 @@ def judged_otherwise_elsewhere(study: Study) -> Iterator[Remark]:
 def _says_the_like(verdict: Verdict, other: Verdict) -> bool:
     """Whether two claims of one kind about one quantity say the like: in words, or of the same sides of a source."""
     both_of_source = verdict.role == other.role == "source"
-    if both_of_source and " - " in verdict.statistic and verdict.statistic == other.statistic:
+    one_a_run = quantity_fact({"quantity": verdict.quantity}, "whole_run")  # so that both mean the same moment
+    if both_of_source and one_a_run and " - " in verdict.statistic and verdict.statistic == other.statistic:
         return True
     one, two = (re.findall(r"[\w'-]+", text) for text in (verdict.says, other.says))
     apart = [[word for word in words if word not in against] for words, against in ((one, two), (two, one))]

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
 
+from lnlab.claims.claim import Verdict
 from lnlab.keys import Json
 from lnlab.review.rule import Remark, rule
-from lnlab.review.study import Study
+from lnlab.review.study import Study, part_of
 from lnlab.review.words import counted, in_words, spread
 
 _BARELY = 0.15
@@ -17,6 +18,7 @@ _LEARNS = 0.1
 _TRAINED_FROM = 50
 """Updates from which a run counts as trained: shorter ones look at the first updates on purpose."""
 
+_LEARNED = ("learned_fraction", "bleu", "final_bleu", "accuracy")
 _COMPARED = (("clipping", "clip", ("train", "clip")), ("weight decay", "decay", ("optimizer", "weight_decay")))
 """What else a source may state of its training: its word, its key, and where a setting has it."""
 
@@ -33,7 +35,7 @@ def barely_learns(study: Study) -> Iterator[Remark]:
     claims_of: dict[str, list[str]] = {}
     for verdict in study.judged():
         runs = [run for arm in study.arms[verdict.claim] for run in arm.runs if run in study.gains]
-        if not runs or not study.is_trained(verdict.claim) or "frequenc" in verdict.says:
+        if not runs or not _asks_what_is_learned(study, verdict) or "frequenc" in verdict.says:
             continue
         run = min(runs, key=lambda run: best[size_of_run(study, run)])
         gain, entropy = best[size_of_run(study, run)], study.word_entropy[run]
@@ -45,12 +47,20 @@ def barely_learns(study: Study) -> Iterator[Remark]:
         yield Remark(says, tuple(claims), grave=True)
 
 
+def _asks_what_is_learned(study: Study, verdict: Verdict) -> bool:
+    """Whether a claim compares what runs have learned: losses, shares of a loss, or the rates at which they train."""
+    runs = (run for arm in study.arms[verdict.claim] for run in arm.runs)
+    if any(part_of(study.settings[run], "task").get("kind") == "classification" for run in runs):
+        return False  # whose entropy is that of labels
+    of_learning = study.is_loss(verdict.claim) or study.over(verdict.claim) is not None
+    return of_learning or study.quantity(verdict.claim) in _LEARNED or verdict.kind == "status"
+
+
 def size_of_run(study: Study, run: str) -> tuple[Json, ...]:
     """What a run could learn with: layers, width and updates."""
     setting = study.settings[run]
-    stacks = (setting.get("encoder") or {}, setting.get("decoder") or {})
-    model = setting.get("model") or {}
-    return (*(stack.get("layers") for stack in stacks), model.get("d_model"), study.run_facts[run]["steps"])
+    layers = (part_of(setting, stack).get("layers") for stack in ("encoder", "decoder"))
+    return (*layers, part_of(setting, "model").get("d_model"), study.run_facts[run]["steps"])
 
 
 @rule("R9", "At what scale does it hold?")
@@ -77,7 +87,7 @@ def _tokens_per_parameter(study: Study, run: str) -> float | None:
 
 def _tokens_of_update(setting: Mapping[str, Any]) -> float | None:
     """Tokens that one update reads, where the task states them."""
-    task, train = setting.get("task") or {}, setting.get("train") or {}
+    task, train = part_of(setting, "task"), part_of(setting, "train")
     tokens = task["windows"] * task["length"] if task.get("windows") else task.get("batch_tokens")
     return tokens * (train.get("accumulate") or 1) if tokens else None
 
@@ -95,12 +105,12 @@ def _against_the_source(
     if (stated := source.get("updates")) and max(updates) != stated:
         yield f"{stated:,} updates there, {max(updates):,} here"
     settings = [study.settings[run] for run in runs]
-    rates = {rate for s in settings if (rate := (s.get("optimizer") or {}).get("lr"))}
+    rates = {rate for s in settings if (rate := part_of(s, "optimizer").get("lr"))}
     for rate in source.get("rates") or ():
         if rates and not min(rates) <= rate <= max(rates):
             yield f"its learning rate {rate:g} is {'below' if rate < min(rates) else 'above'} this grid"
     for word, key, (part, name) in _COMPARED:
-        own = {(setting.get(part) or {}).get(name) for setting in settings}
+        own = {part_of(setting, part).get(name) for setting in settings}
         if key in source and own != {source[key]}:
             names = in_words(sorted("none" if not value else f"{value:g}" for value in own), "or")
             yield f"{word} {source[key]:g} there, {names} here"
