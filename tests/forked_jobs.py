@@ -21,7 +21,10 @@ for _name in (
     "altair",
     "nbformat",
     "scipy.special",
-    *(f"lnlab.{name}" for name in ("app.claim_sites", "app.compute", "catalogue", "record.evidence", "record.judging")),
+    *(
+        f"lnlab.{name}"
+        for name in ("app.planning.rehearsal", "app.compute", "catalogue", "record.evidence", "record.judging")
+    ),
     *(f"lnlab.report.{name}" for name in ("folder", "page.notebook", "registries", "write")),
 ):
     # Once, before any job is forked: commands import it when they first need it.

@@ -40,9 +40,9 @@ def freeze_spec(request: Request, known: "Registries") -> FrozenSpec:
     from lnlab.claims.look_book import LookBook
     from lnlab.record.frozen import freeze_criteria, frozen_path, read_frozen
     from lnlab.record.locks.lock_report import report_of_spec
-    from lnlab.record.looks import LooksByClaim, known_looks, question_of_looks
+    from lnlab.record.looks import LooksByClaim, known_looks
     from lnlab.record.planned_criteria import planned_criteria
-    from lnlab.store.looks import read_looks
+    from lnlab.store.looks import question_of_looks, read_looks
 
     spec, profile = request.spec, request.profile
     document = load_spec(spec)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lnlab.errors import LabError, StoreError
 from lnlab.issues import Issue
-from lnlab.store.looks import add_looks, read_looks
+from lnlab.store.looks import add_looks, question_of_looks, read_looks
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Claim, Verdict
@@ -45,7 +45,6 @@ def plan_verdicts(
     from lnlab.claims.look_book import LookBook
     from lnlab.claims.verdict_rows import verdict_from_row, verdict_row
     from lnlab.record.commits import head_commit
-    from lnlab.record.looks import question_of_looks
     from lnlab.select.measured_quantities import measured_quantities
     from lnlab.select.selection import value_list
 

@@ -15,23 +15,11 @@ from lnlab.record.locks.lock_text import parse_lock
 from lnlab.report.contents import EXPERIMENT_FILE, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
 from lnlab.report.folder import read_facts
-from lnlab.specfile.experiment import Experiment
+from lnlab.store.looks import question_of_looks
 
 LooksByClaim = Mapping[str, Sequence[Mapping[str, Any]]]
 LOOKS_TABLE = "looks"
 """The table of a lock: claim -> its looks, as JSON."""
-_OF_RUNS = ("sweep", "methods", "select", "profiles")
-"""Fields of an experiment beside its setting that say what its runs are."""
-
-
-def question_of_looks(profile: str | None, overrides: Sequence[str]) -> tuple[str, ...]:
-    """The profile and the overrides by which the runs of a spec are others. Those of seeds or claims are left out."""
-    return (profile or "", *(each for each in overrides if _changes_runs(each)))
-
-
-def _changes_runs(override: str) -> bool:
-    field = override.partition("=")[0].partition(".")[0]
-    return field in _OF_RUNS or field not in Experiment.model_fields
 
 
 def known_looks(

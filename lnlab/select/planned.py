@@ -165,7 +165,7 @@ class PlannedRuns:
     def _issue_of_expression(self, expression: Expression) -> Issue | None:
         """What is wrong with an expression over quantities: with one of them, a condition on it, or how they meet.
 
-        ``lnlab.app.claim_sites`` decides whether two meet at a site of the model.
+        ``lnlab.app.planning.rehearsal`` decides whether two meet at a site of the model.
         """
         known = list(self.quantities or ())
         for operand in expression.operands:

@@ -12,9 +12,22 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lnlab.keys import Json
+from lnlab.specfile.experiment import Experiment
 from lnlab.store import files
 
 LOOKS_FOLDER = "looks"
+_OF_RUNS = ("sweep", "methods", "select", "profiles")
+"""Fields of an experiment beside its setting that say what its runs are."""
+
+
+def question_of_looks(profile: str | None, overrides: Sequence[str]) -> tuple[str, ...]:
+    """The profile and the overrides by which the runs of a spec are others. Those of seeds or claims are left out."""
+    return (profile or "", *(each for each in overrides if _changes_runs(each)))
+
+
+def _changes_runs(override: str) -> bool:
+    field = override.partition("=")[0].partition(".")[0]
+    return field in _OF_RUNS or field not in Experiment.model_fields
 
 
 def read_looks(root: Path, name: str, question: Sequence[str]) -> dict[str, list[dict[str, Json]]]:
