@@ -121,7 +121,7 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
         LabError: what is wrong with it, or cannot be built.
     """
     from lnlab.app.planning.rehearsal import rehearse, rehearsed_issues, section_issues
-    from lnlab.app.planning.review_notes import line_texts, review_of_plan, unfair_tests
+    from lnlab.app.planning.review_notes import line_texts, review_of_plan, unfair_tests, unknown_rules
     from lnlab.compile.decisions import assumed_decision
     from lnlab.record.judging import locate_claim_problem
     from lnlab.report.question import claims_with_choices
@@ -157,7 +157,8 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
             raise LabError(*(locate_claim_problem(mistake, document, *overlays) for mistake in mistakes))
         surveyed = survey_files(plan, document, known, request.roots)
     lines = review_of_plan(plan, questions)
-    if unfair := unfair_tests(lines):
+    answers = {claim.id: claim.answered for claim in plan.experiment.claims}
+    if unfair := [*unfair_tests(lines), *unknown_rules(answers)]:
         raise LabError(*(locate_claim_problem(issue, document, request.profile, request.overrides) for issue in unfair))
     return SpecSummary(
         spec=str(request.spec),

@@ -1,10 +1,11 @@
 """What a referee would ask of a plan, before any run: searches that are not equal, settings that no sentence names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lnlab.app.formats import format_count
+from lnlab.errors import nearest
 from lnlab.issues import Issue
 
 if TYPE_CHECKING:
@@ -52,6 +53,18 @@ def unfair_tests(lines: "Iterable[ReviewLine]") -> list[Issue]:
         if line.rule == REFUSED
         for claim in line.claims
         if claim not in line.answers
+    ]
+
+
+def unknown_rules(answers: "Mapping[str, Mapping[str, str]]") -> list[Issue]:
+    """Answers to rules that there are not, as mistakes of their claims. ``answers``: claim -> rule -> sentence."""
+    from lnlab.review.review import RULES
+
+    return [
+        Issue("unknown-name", f"claims.{claim}.answered.{name}", f"no rule is called {name}", nearest(name, RULES))
+        for claim, answered in answers.items()
+        for name in answered
+        if name not in RULES
     ]
 
 

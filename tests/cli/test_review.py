@@ -1,0 +1,47 @@
+"""``lnlab review`` of a plan, of a report and of all reports, and what ``check`` refuses of answers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+def claims_of(text, line):
+    """The spec with a line behind the first claim's sentence."""
+    return text.replace("at_least: 1.1", f"at_least: 1.1\n    {line}", 1)
+
+
+def test_a_spec_that_was_not_run_is_reviewed_by_its_plan_and_nothing_is_written(lnlab, tiny, workdir):
+    before = sorted(workdir.rglob("*"))
+    reviewed = lnlab("review", tiny)
+    assert reviewed.code == 0
+    assert reviewed.out.startswith("the plan alone, as there are no runs of it: ")
+    assert sorted(workdir.rglob("*")) == before
+
+
+def test_the_lines_of_a_report_are_those_of_its_page_and_fail_only_where_asked(lnlab, ran):
+    spec = Path("tiny.yaml")
+    cited = spec.read_text().replace("seeds: 3", "seeds: 3\nsource: {cite: A paper}", 1)
+    spec.write_text(cited.replace("at_least: 1000000", "at_least: 1000000\n    role: source"))
+    assert lnlab("report", spec).code == 0
+    kept = json.loads(Path("reports/tiny/data/experiment.json").read_text())["review"]
+    assert [(line["rule"], line["claims"]) for line in kept] == [("R31", ["far_above"])]
+    (reviewed,) = lnlab("review", "--all", "--json").json
+    assert reviewed["lines"] == kept
+    assert lnlab("review", "--all").code == 0
+    assert lnlab("review", "--all", "--fail-on", "review").code == 3
+
+
+@pytest.mark.parametrize("words", [(), ("--all", "tiny.yaml")])
+def test_one_spec_or_all_reports_and_never_both(lnlab, tiny, words):
+    refused = lnlab("review", *words)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "name one spec, or give --all" in refused.err
+
+
+def test_an_answer_to_no_rule_is_refused_at_its_place(lnlab, tiny):
+    tiny.write_text(claims_of(tiny.read_text(), "answered: {R99: The grid is wide.}"))
+    refused = lnlab("check", tiny)
+    assert refused.code == 2
+    assert "no rule is called R99" in refused.err
+    assert refused.err.startswith(f"{tiny}:")
