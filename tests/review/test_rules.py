@@ -72,10 +72,12 @@ def test_seeds_whose_rate_lies_inside_the_grid_are_not_censored(made):
     assert not made.lines("R1c", [claim], runs, [made.verdict(kind="bound", quantity="max_half_lr")])
 
 
-def test_a_larger_rate_that_makes_the_word_stronger_is_not_told(made):
+def test_a_larger_rate_that_makes_the_word_stronger_is_told_and_asks_for_nothing(made):
     claim, runs = rates(made, {0.1: 3.0, 0.2: 3.0})
     found = made.verdict(kind="bound", quantity="max_half_lr", region_low=0.1, region_high=None)
-    assert not made.lines("R1c", [claim], runs, [found])
+    (line,) = made.lines("R1c", [claim], runs, [found])
+    assert line.says.endswith("That could only strengthen this verdict.")
+    assert not line.is_open
 
 
 @pytest.mark.parametrize("plan", [True, False])

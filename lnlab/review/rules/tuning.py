@@ -120,14 +120,16 @@ def tolerated_at_the_end(study: Study) -> Iterator[Remark]:
                 continue
             above = sum(math.isclose(value, rates[-1]) for value in values) / len(values)
             below = sum(value == 0 for value in values) / len(values)
-            if max(above, below) <= 0.5 or _only_stronger(verdict, place, upwards=above > below):
+            if max(above, below) <= 0.5:
                 continue
             seeds = f"{round(max(above, below) * len(values))} of {len(values)} seeds"
             if above > below:
                 says = f"{arm.name}: {seeds} bear the largest of {len(rates)} rates, so the true one may be larger."
             else:
                 says = f"{arm.name}: {seeds} bear none of the {len(rates)} rates, and smaller ones were not tried."
-            yield Remark(says, (verdict.claim,))
+            stronger = _only_stronger(verdict, place, upwards=above > below)
+            says += " That could only strengthen this verdict." if stronger else ""
+            yield Remark(says, (verdict.claim,), asks=not stronger)
 
 
 def _only_stronger(verdict: Verdict, place: int, *, upwards: bool) -> bool:
