@@ -21,9 +21,9 @@ from sphinx.cmd.build import build_main
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.reference.examples import shortest_examples
 from lnlab.compile.reference.reference import reference
+from lnlab.referee.review import RULES
 from lnlab.report.index import Card, grouped_cards, read_cards
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.review.review import RULES
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent

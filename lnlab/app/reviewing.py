@@ -15,7 +15,7 @@ from lnlab.record.registries import load_registries
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
     from lnlab.compile.resolve.choices import Registries
-    from lnlab.review.rule import ReviewLine
+    from lnlab.referee.rule import ReviewLine
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
     from lnlab.tables import Results

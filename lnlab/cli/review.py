@@ -19,7 +19,7 @@ from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
     from lnlab.app.reviewing import Review
-    from lnlab.review.rule import ReviewLine
+    from lnlab.referee.rule import ReviewLine
 
 REVIEW_EXAMPLE = (
     "Example: [bold]lnlab review specs/schedules.yaml --profile real[/bold]; of every report below a folder: "

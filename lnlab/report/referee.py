@@ -15,11 +15,11 @@ from lnlab.compile.decisions import TuningCandidate
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import LabError
 from lnlab.keys import Json
+from lnlab.referee.review import review_report
+from lnlab.referee.rule import ReviewLine
+from lnlab.referee.study import Neighbour, Study, Tuning
 from lnlab.report.contents import EXPERIMENT_FILE
 from lnlab.report.facts import ReportFacts
-from lnlab.review.review import review_report
-from lnlab.review.rule import ReviewLine
-from lnlab.review.study import Neighbour, Study, Tuning
 from lnlab.specfile.load import parse_leniently
 from lnlab.tables import Results
 

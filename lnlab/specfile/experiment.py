@@ -14,7 +14,9 @@ from lnlab.specfile.looks import Looks
 from lnlab.specfile.moments import At
 from lnlab.specfile.seeds import Seeds
 
-_CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, allow_inf_nan=False)
+_CLOSED = ConfigDict(
+    extra="forbid", frozen=True, strict=True, validate_default=True, allow_inf_nan=False, serialize_by_alias=True
+)
 _OPEN = ConfigDict(**{**_CLOSED, "extra": "allow"})
 
 SETTING = (

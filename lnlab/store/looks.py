@@ -12,7 +12,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lnlab.keys import Json
-from lnlab.specfile.experiment import Experiment
 from lnlab.store import files
 
 LOOKS_FOLDER = "looks"
@@ -26,6 +25,8 @@ def question_of_looks(profile: str | None, overrides: Sequence[str]) -> tuple[st
 
 
 def _changes_runs(override: str) -> bool:
+    from lnlab.specfile.experiment import Experiment  # late: reading a store needs no grammar
+
     field = override.partition("=")[0].partition(".")[0]
     return field in _OF_RUNS or field not in Experiment.model_fields
 

@@ -24,7 +24,7 @@ def test_what_is_written_is_up_to_date_until_a_report_changes(lnlab, reports, wo
     written = lnlab(*command)
     assert (written.code, written.out, written.err) == (0, "reports/index.html\nREADME.md\n", "1 question\n")
     (item,) = (workdir / "README.md").read_text().splitlines()[2:]
-    made = "The gradient of the last layer is larger in Post-LN: the ratio is 1.44. Contradicted: "
+    made = "Supported: “The gradient of the last layer is larger in Post-LN”; the ratio is 1.44. Contradicted: "
     assert item.startswith(f"- [Does it grow?](reports/tiny/index.html) {made}")
     content = (reports / "index.html").read_bytes()
     assert lnlab(*command, "--check").code == 0

@@ -11,11 +11,11 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 SCREENS = ((1280, 900), (400, 850))
 FOREIGN = re.compile(r"\b(published|our predictions|claims of the source|the paper)\b", re.IGNORECASE)
 ANSWERS = {
-    "no_report": r"Gradient norm, decoder w2: Post-LN grows [\d.]+× from the first to the last decoder layer; Pre-LN",
-    "norms_at_init": r"Undecided, as seeds disagree: “In the last layer .* LayerNorm is [\d.]+ times that",
-    "rates_of_a_classifier": r"The largest learning rate at which most seeds converge is [\d.]+ with (both|Lay)",
-    "spectra": r"Undecided, though every seed agrees: “The largest eigenvalue is smaller .*”; the ratio is [\d.]+",
-    "warmup_on_my_text": r"No: the final .* is [\d.]+ nats higher with warm-up than with no warm-up\.",
+    "no_report": r"Undecided: “In Post-LN the gradient of W2 grows over the decoder”\.$",
+    "norms_at_init": r"Undecided: “In the last layer the two gradients are alike”; the ratio is [\d.]+\. Supported: “",
+    "rates_of_a_classifier": None,  # it has no claim
+    "spectra": r"Undecided: “The largest eigenvalue is smaller .*”; the ratio is [\d.]+\.$",
+    "warmup_on_my_text": r"Contradicted: “Warm-up ends with a lower loss”; the difference is [\d.]+\.$",
 }
 
 
@@ -46,9 +46,12 @@ def text_of(page):
 @pytest.mark.parametrize("name", ANSWERS)
 def test_the_page_answers_and_speaks_of_no_paper(pages, name):
     html = pages[name].read_text()
-    line = re.sub(r"<[^>]*>", "", re.search(r'<p class="line">(.*?)</p>', html, re.DOTALL)[1])
-    assert re.match(ANSWERS[name], line), line
-    assert len(line.split()) <= 40
+    lines = re.findall(r'<p class="line">(.*?)</p>', html, re.DOTALL)
+    assert len(lines) == (0 if ANSWERS[name] is None else 1)
+    for line in lines:
+        text = re.sub(r"<[^>]*>", "", line)
+        assert re.match(ANSWERS[name], text), text
+        assert len(text.split()) <= 40
     assert FOREIGN.findall(text_of(pages[name])) == []
     assert "could not be made" not in html
     assert "All questions" not in html  # there is no index that it could lead to

@@ -120,7 +120,7 @@ def test_a_typo_is_one_error(before, after):
 def test_every_key_says_what_it_is_and_the_whole_is_small():
     made = spec_schema({**REGISTRIES, **FRAME_REGISTRIES})
     assert json.loads(schema_text(made)) == json.loads(json.dumps(made))
-    assert len(schema_text(made)) < 290_000
+    assert len(schema_text(made)) < 300_000
     assert list(undescribed(made, made["$defs"])) == []
 
 

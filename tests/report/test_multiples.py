@@ -216,15 +216,8 @@ def test_the_notebook_makes_the_same_numbers_and_shows_the_table(folder, tmp_pat
     where = {"metadata": {"path": str(tmp_path / "moved")}}
     nbclient.NotebookClient(ran, timeout=120, resources=where, record_timing=False, kernel_name="python3").execute()
     pairs = [(a, b) for a, b in zip(written.cells, ran.cells, strict=True) if a.cell_type == "code"][1:]
-    assert [cell.source.split("(")[0] for cell, _ in pairs] == [
-        "seeds = pl.read_parquet",
-        "draw",
-        "pl.read_csv",
-        "tables = [pl.read_parquet",
-    ]
+    assert [cell.source.split("(")[0] for cell, _ in pairs] == ["seeds = pl.read_parquet", "pl.read_csv"]
     for ours, theirs in pairs:
-        if not ours.outputs:  # a question of the reader's own has no answer yet
-            continue
         assert theirs.outputs[-1].data["text/plain"] == ours.outputs[-1].data["text/plain"]
 
 

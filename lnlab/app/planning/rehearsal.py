@@ -266,6 +266,9 @@ def _issues_of(rehearsal: Rehearsal, where: str, claim: _Claim, *, absent: bool)
     if any(not _OF_NUMBERS.isdisjoint(selection) for selection in selections_by_word(claim).values()):
         return []
     known = all(map(rehearsal.places_known, _names(claim)))
+    along_sites = {claim.get("over"), claim.get("along"), *(claim.get("each") or ())} & set(SITE)
+    if not known and along_sites:  # whether there are several is left to the verdict
+        return []
     judged = claim if known else _without_places(claim)
     try:
         finding = finding_of(judged, rehearsal.results)

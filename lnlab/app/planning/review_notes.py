@@ -11,7 +11,7 @@ from lnlab.issues import Issue
 if TYPE_CHECKING:
     from lnlab.compile.decisions import Undecided
     from lnlab.compile.plan import Plan
-    from lnlab.review.rule import ReviewLine
+    from lnlab.referee.rule import ReviewLine
 
 REFUSED = "R7"
 """The rule whose findings make a test unfair whatever the numbers say, so that a spec is refused."""
@@ -21,10 +21,10 @@ _MOST_LINES = 12
 def review_of_plan(plan: "Plan", questions: "Sequence[Undecided]" = ()) -> "list[ReviewLine]":
     """The lines on a plan of judged runs. ``questions`` are those that its assumed decisions answer."""
     from lnlab.compile.decisions import decisions_to_json
+    from lnlab.referee.review import review_plan
+    from lnlab.referee.study import Study
     from lnlab.report.question import claims_with_choices
     from lnlab.report.referee import tunings_of
-    from lnlab.review.review import review_plan
-    from lnlab.review.study import Study
     from lnlab.store.plans import plan_frames
     from lnlab.tables import Results
 
@@ -58,7 +58,7 @@ def unfair_tests(lines: "Iterable[ReviewLine]") -> list[Issue]:
 
 def unknown_rules(answers: "Mapping[str, Mapping[str, str]]") -> list[Issue]:
     """Answers to rules that there are not, as mistakes of their claims. ``answers``: claim -> rule -> sentence."""
-    from lnlab.review.review import RULES
+    from lnlab.referee.review import RULES
 
     return [
         Issue("unknown-name", f"claims.{claim}.answered.{name}", f"no rule is called {name}", nearest(name, RULES))

@@ -1,6 +1,6 @@
 """Which quantities an experiment measures or derives, and on which splits, as its probes and its training say."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +11,7 @@ from lnlab.compile.selection.probe_times import MOST_MEASUREMENTS
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.registry import Entry
 from lnlab.specfile.columns import EVALUATED, EVALUATION, RECORDED
+from lnlab.specfile.expressions import Expression, expression_of
 
 
 def splits_of(requests: ResolvedRequests, *, trained: bool) -> dict[str, tuple[str, ...]]:
@@ -82,10 +83,20 @@ def sources_of_quantities(registries: Registries) -> dict[str, tuple[str, ...]]:
 
 def stated_facts(registries: Registries, fact: str, expressions: Collection[str] = ()) -> dict[str, Any]:
     """Derived quantity or expression -> a fact of it, of those that state it."""
-    known = registries["quantity"].entries if "quantity" in registries else {}
-    named = [entry for name in expressions if (entry := known.get(name)) is not None]
-    entries = [*_derived(registries), *named]
-    return {entry.name: value for entry in entries if (value := getattr(entry.facts, fact))}
+    stated = {entry.name: getattr(entry.facts, fact) for entry in _derived(registries)}
+    for name in expressions:
+        if (expression := expression_of(name)) is not None:
+            stated[name] = _stated_by_operands(expression, stated, fact)
+    return {name: value for name, value in stated.items() if value}
+
+
+def _stated_by_operands(expression: Expression, stated: Mapping[str, Any], fact: str) -> Any:
+    """What follows for an expression from a fact of its quantities, as in ``lnlab.select.quantity``."""
+    told = [(operand, stated[operand.quantity]) for operand in expression.operands if stated.get(operand.quantity)]
+    if fact != "told_by":
+        return next((value for _, value in told), None)
+    columns = (column for operand, of in told for column in of if column not in dict(operand.pins))
+    return tuple(dict.fromkeys(columns))
 
 
 def _derived(registries: Registries) -> list[Entry[Any]]:

@@ -25,7 +25,7 @@ from lnlab.specfile.read import Reading
 from lnlab.specfile.references import REFERENCE
 
 REQUEST_FIELDS = {
-    kind: (*(name for name in text.model_fields if name != "kind"), *others)
+    kind: (*(field.alias or name for name, field in text.model_fields.items() if name != "kind"), *others)
     for kind, text, others in (
         ("probe", ProbeText, ()),
         ("section", SectionText, ()),

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lnlab.referee.review import SCALE, SHOWN
+from lnlab.referee.rule import ReviewLine
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page.claim_list import ClaimRow
-from lnlab.review.review import SCALE, SHOWN
-from lnlab.review.rule import ReviewLine
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import lnlab.claims.kinds.order  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import Verdict
 from lnlab.compile.decisions import TuningCandidate
 from lnlab.keys import canonical
-from lnlab.review.review import review_plan, review_report
-from lnlab.review.study import Study, Tuning
+from lnlab.referee.review import review_plan, review_report
+from lnlab.referee.study import Study, Tuning
 from lnlab.tables import Results, frame, table_schema
 
 WORDS = 6.0

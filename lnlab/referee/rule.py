@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from lnlab.keys import Json
-from lnlab.review.study import Study
+from lnlab.referee.study import Study
 
 When = Literal["report", "both"]
 """When a rule can be asked: of a report alone, or of what a plan knows before any run as well."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from lnlab.claims.claim import Verdict
 from lnlab.keys import Json
-from lnlab.review.rule import Remark, rule
-from lnlab.review.study import Study, part_of
-from lnlab.review.words import counted, in_words, spread
+from lnlab.referee.rule import Remark, rule
+from lnlab.referee.study import Study, setting_part
+from lnlab.referee.words import counted, in_words, spread
 
 _BARELY = 0.15
 """A best run that ends less than this share of the entropy of words below it has barely learned."""
@@ -50,7 +50,7 @@ def barely_learns(study: Study) -> Iterator[Remark]:
 def _asks_what_is_learned(study: Study, verdict: Verdict) -> bool:
     """Whether a claim compares what runs have learned: losses, shares of a loss, or the rates at which they train."""
     runs = (run for arm in study.arms[verdict.claim] for run in arm.runs)
-    if any(part_of(study.settings[run], "task").get("kind") == "classification" for run in runs):
+    if any(setting_part(study.settings[run], "task").get("kind") == "classification" for run in runs):
         return False  # whose entropy is that of labels
     of_learning = study.is_loss(verdict.claim) or study.over(verdict.claim) is not None
     return of_learning or study.quantity(verdict.claim) in _LEARNED or verdict.kind == "status"
@@ -59,8 +59,8 @@ def _asks_what_is_learned(study: Study, verdict: Verdict) -> bool:
 def size_of_run(study: Study, run: str) -> tuple[Json, ...]:
     """What a run could learn with: layers, width and updates."""
     setting = study.settings[run]
-    layers = (part_of(setting, stack).get("layers") for stack in ("encoder", "decoder"))
-    return (*layers, part_of(setting, "model").get("d_model"), study.run_facts[run]["steps"])
+    layers = (setting_part(setting, stack).get("layers") for stack in ("encoder", "decoder"))
+    return (*layers, setting_part(setting, "model").get("d_model"), study.run_facts[run]["steps"])
 
 
 @rule("R9", "At what scale does it hold?")
@@ -87,7 +87,7 @@ def _tokens_per_parameter(study: Study, run: str) -> float | None:
 
 def _tokens_of_update(setting: Mapping[str, Any]) -> float | None:
     """Tokens that one update reads, where the task states them."""
-    task, train = part_of(setting, "task"), part_of(setting, "train")
+    task, train = setting_part(setting, "task"), setting_part(setting, "train")
     tokens = task["windows"] * task["length"] if task.get("windows") else task.get("batch_tokens")
     return tokens * (train.get("accumulate") or 1) if tokens else None
 
@@ -105,12 +105,12 @@ def _against_the_source(
     if (stated := source.get("updates")) and max(updates) != stated:
         yield f"{stated:,} updates there, {max(updates):,} here"
     settings = [study.settings[run] for run in runs]
-    rates = {rate for s in settings if (rate := part_of(s, "optimizer").get("lr"))}
+    rates = {rate for s in settings if (rate := setting_part(s, "optimizer").get("lr"))}
     for rate in source.get("rates") or ():
         if rates and not min(rates) <= rate <= max(rates):
             yield f"its learning rate {rate:g} is {'below' if rate < min(rates) else 'above'} this grid"
     for word, key, (part, name) in _COMPARED:
-        own = {part_of(setting, part).get(name) for setting in settings}
+        own = {setting_part(setting, part).get(name) for setting in settings}
         if key in source and own != {source[key]}:
             names = in_words(sorted("none" if not value else f"{value:g}" for value in own), "or")
             yield f"{word} {source[key]:g} there, {names} here"

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from lnlab.claims.verdict_text import counted_word
-from lnlab.review.rule import Remark, rule
-from lnlab.review.study import Study
-from lnlab.review.words import estimate, with_interval
+from lnlab.referee.rule import Remark, rule
+from lnlab.referee.study import Study
+from lnlab.referee.words import estimate, with_interval
 
 _QUOTED = re.compile(r"\{([^{}]+)\.estimate\}")
 

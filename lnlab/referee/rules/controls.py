@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from lnlab.claims.claim_scope import results_of_claim, variants_of_claim
 from lnlab.errors import LabError
 from lnlab.keys import canonical
-from lnlab.review.rule import Remark, rule
-from lnlab.review.rules.training import mean_loss, size_of_run
-from lnlab.review.study import Study, pinned_paths
+from lnlab.referee.rule import Remark, rule
+from lnlab.referee.rules.training import mean_loss, size_of_run
+from lnlab.referee.study import Study, pinned_paths
 from lnlab.select.axis_words import names_value, setting_name
 from lnlab.specfile.columns import METHOD
 

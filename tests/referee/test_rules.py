@@ -2,10 +2,10 @@
 
 import pytest
 
-from lnlab.review.review import RULES, SHOWN, open_lines
-from lnlab.review.rules.effects import skewness
-from lnlab.review.rules.tuning import expected_best
-from lnlab.review.study import Neighbour
+from lnlab.referee.review import RULES, SHOWN, open_lines
+from lnlab.referee.rules.effects import skewness
+from lnlab.referee.rules.tuning import expected_best
+from lnlab.referee.study import Neighbour
 
 PAIR = ("A", "B")
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 
-from lnlab.review import rules
-from lnlab.review.rule import RULES, Remark, ReviewLine
-from lnlab.review.study import Study
+from lnlab.referee import rules
+from lnlab.referee.rule import RULES, Remark, ReviewLine
+from lnlab.referee.study import Study
 
 SHOWN = 6
 """Lines that a page shows at once. The rest is folded."""

@@ -11,9 +11,9 @@ from lnlab.claims.judging import judge_claim
 from lnlab.claims.region import Region
 from lnlab.errors import LabError
 from lnlab.keys import Json, canonical
-from lnlab.review.rule import Remark, rule
-from lnlab.review.study import ClaimArm, Study, Tuning, settings_at
-from lnlab.review.words import counted, in_words
+from lnlab.referee.rule import Remark, rule
+from lnlab.referee.study import ClaimArm, Study, Tuning, settings_at
+from lnlab.referee.words import counted, in_words
 from lnlab.select.axis_words import setting_name
 from lnlab.setting import Setting
 

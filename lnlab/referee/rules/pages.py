@@ -6,8 +6,8 @@ from difflib import SequenceMatcher
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import counted_word
-from lnlab.review.rule import Remark, rule
-from lnlab.review.study import Study
+from lnlab.referee.rule import Remark, rule
+from lnlab.referee.study import Study
 from lnlab.select.quantity import quantity_fact
 
 _ALIKE = 0.8

@@ -7,10 +7,10 @@ from itertools import combinations
 from lnlab.analyse.statistics.intervals import median_interval
 from lnlab.claims.claim import Verdict
 from lnlab.claims.region import Region, number_text
-from lnlab.review.rule import Remark, rule
-from lnlab.review.rules.tuning import position
-from lnlab.review.study import Study
-from lnlab.review.words import estimate, with_interval
+from lnlab.referee.rule import Remark, rule
+from lnlab.referee.rules.tuning import position
+from lnlab.referee.study import Study
+from lnlab.referee.words import estimate, with_interval
 
 _SKEWED, _LOPSIDED = 2.0, 1.0
 """Skewness beyond which it is told in any case, and where the median says something else."""

@@ -291,7 +291,7 @@ def settings_at(study: Study, runs: Sequence[str], path: str) -> list[Json]:
     return values
 
 
-def part_of(setting: Mapping[str, Json], key: str) -> Mapping[str, Json]:
+def setting_part(setting: Mapping[str, Json], key: str) -> Mapping[str, Json]:
     """A part of a setting, empty where there is none. Runs from elsewhere may have a word in its place."""
     part = setting.get(key)
     return part if isinstance(part, Mapping) else {}

@@ -6,9 +6,9 @@ import pytest
 
 from lnlab.record.judging import claims_as_judged
 from lnlab.record.registries import load_registries
+from lnlab.referee.review import SCALE, SHOWN, review_report
 from lnlab.report.folder import read_folder
 from lnlab.report.referee import neighbours_of, study_of_report
-from lnlab.review.review import SCALE, SHOWN, review_report
 
 REPORTS = Path(__file__).parents[2] / "reports"
 
