@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lnlab.claims.verdicts import Verdicts
     from lnlab.own_model.measured import Measurements
     from lnlab.own_model.question import Entries
-    from lnlab.report.tidy import TidyResults
+    from lnlab.report.tidy_results import TidyResults
     from lnlab.report.write import Report
 
 
@@ -200,7 +200,7 @@ def results(
     Raises:
         LabError: the spec cannot be read, or was never run in this store.
     """
-    from lnlab.report.tidy import TidyResults
+    from lnlab.report.tidy_results import TidyResults
     from lnlab.store.plans import find_plan
 
     if isinstance(spec, str | Path):

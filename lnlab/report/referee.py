@@ -118,9 +118,9 @@ def neighbours_of(folder: Path, facts: ReportFacts) -> list[Neighbour]:
     neighbours: list[Neighbour] = []
     for other in sorted(reports.iterdir()) if reports.is_dir() else ():
         page = other.joinpath(*inside)
-        if other.name == facts.name or not (page / EXPERIMENT_FILE).is_file():
-            continue
         with suppress(OSError, pl.exceptions.PolarsError, ValueError, KeyError, TypeError):  # another's damage
+            if json.loads((page / EXPERIMENT_FILE).read_bytes())["name"] == facts.name:
+                continue  # the same experiment under another name of its folder
             table = pl.read_parquet(page / _VERDICTS_FILE)
             neighbours += [Neighbour(other.name, verdict) for verdict in verdicts_from_frame(table)]
     return neighbours

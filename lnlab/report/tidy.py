@@ -5,7 +5,7 @@ what each column is, for whoever reads the numbers with another tool.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import polars as pl
 
@@ -26,32 +26,6 @@ _KEYS = ("run", "variant", "trajectory", "measurement", "setting")
 _FIRST = ("seed", "step", "split", "quantity")
 _LAST = ("x", "value")
 _ = FRAME_REGISTRIES["quantity"]  # importing it is what makes the derived quantities known
-
-
-@dataclass(frozen=True)
-class TidyResults(Results):
-    """Results for whoever reads their numbers: any quantity as one frame."""
-
-    @classmethod
-    def of(cls, results: Results) -> "TidyResults":
-        """The same rows."""
-        return cls(**{name: getattr(results, name) for name in ("runs", "axes", "tables", "evidence", "scans")})
-
-    def frame(self, name: str | None = None) -> pl.DataFrame:
-        """The rows of a quantity, stored or derived, beside the settings that tell runs apart.
-
-        Args:
-            name: of a quantity, or a table: ``runs``, ``histograms``, ``spectra`` or ``texts``. None means every stored
-                number.
-
-        Returns:
-            a column for each axis of the sweep (numbers where all its values are), ``seed``, ``step``, what the table
-            says of the place, and ``value`` in the unit of the quantity.
-
-        Raises:
-            LabError: nothing of that name was measured, nor can be derived.
-        """
-        return tidy_rows(self, name).collect()
 
 
 def tidy_rows(results: Results, name: str | None = None) -> pl.LazyFrame:
