@@ -1,6 +1,7 @@
 """``lnlab review`` of a plan, of a report and of all reports, and what ``check`` refuses of answers."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ def test_a_spec_that_was_not_run_is_reviewed_by_its_plan_and_nothing_is_written(
     assert sorted(workdir.rglob("*")) == before
 
 
-def test_the_lines_of_a_report_are_those_of_its_page_and_fail_only_where_asked(lnlab, ran):
+def test_the_lines_of_a_report_are_those_of_its_page_and_fail_only_where_asked(lnlab, once, workdir):
+    shutil.copytree(once, workdir, dirs_exist_ok=True)  # others read what is stored there
     spec = Path("tiny.yaml")
     cited = spec.read_text().replace("seeds: 3", "seeds: 3\nsource: {cite: A paper}", 1)
     spec.write_text(cited.replace("at_least: 1000000", "at_least: 1000000\n    role: source"))
