@@ -11,6 +11,7 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.compile.check import check_spec
 from lnlab.compile.checked import Checked
 from lnlab.corpora.files.fetch import data_roots
+from lnlab.report.gallery import page_of_builder
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import load_spec
 
@@ -112,9 +113,10 @@ def pieces_of_requests(checked: Checked) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def used():
-    pieces = defaultdict(set)
+def used_by_spec():
+    used = {}
     for path in SPECS:
+        pieces = used[path.stem] = defaultdict(set)
         document = load_spec(path)
         for profile in (None, *document.data["profiles"]):
             checked = check_spec(document, EVERY, data_roots(path.parent), profile=profile, overrides=(), files=False)
@@ -123,7 +125,27 @@ def used():
                 *(p for s in checked.settings for p in pieces_of_setting(s)),
             ):
                 pieces[kind].add(name)
+    return used
+
+
+@pytest.fixture(scope="module")
+def used(used_by_spec):
+    pieces = defaultdict(set)
+    for of_spec in used_by_spec.values():
+        for kind, names in of_spec.items():
+            pieces[kind] |= names
     return pieces
+
+
+def test_what_stands_in_the_gallery_is_for_the_spec_of_its_file_alone(used_by_spec):
+    users = {
+        (entry.kind, entry.name, page): {spec for spec, used in used_by_spec.items() if entry.name in used[entry.kind]}
+        for registry in EVERY.values()
+        for entry in registry
+        if (page := page_of_builder(entry.build))
+    }
+    assert users
+    assert users == {piece: {piece[-1]} for piece in users}
 
 
 def test_every_piece_is_used_or_says_why_it_stays(used):

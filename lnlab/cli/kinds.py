@@ -158,7 +158,8 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
     if measured:
         where = f"measured by probe {entry.name}, in the table {entry.facts.table}"
         out().print(f"quantity {measured}: {_unit(entry, measured)}{where}", "")
-    out().print(f"{entry.kind} {entry.name}, version {entry.version}, by {entry.origin.name}", text, sep="\n\n")
+    by = f"by {entry.origin.name}{_for_its_page(entry)}"
+    out().print(f"{entry.kind} {entry.name}, version {entry.version}, {by}", text, sep="\n\n")
     if attribution := [f"{word}: {value}" for word, value in _attribution(entry).items()]:
         out().print("", *attribution, sep="\n")
     if rows := [(name, kind, default.strip("`")) for name, kind, default in parameter_rows(entry)]:
@@ -182,11 +183,19 @@ def _entry_facts(entry: "Entry[Any]") -> dict[str, Any]:
     return {
         "kind": entry.kind,
         "name": entry.name,
-        "summary": entry.summary,
+        "summary": f"{entry.summary.removesuffix('.')}{_for_its_page(entry)}.",
         "version": entry.version,
         "origin": entry.origin.name,
         "parameters": parameters,
     } | _attribution(entry)
+
+
+def _for_its_page(entry: "Entry[Any]") -> str:
+    """``, for the page NAME`` of a piece that no other page needs."""
+    from lnlab.report.gallery import page_of_builder
+
+    page = page_of_builder(entry.build)
+    return f", for the page {page}" if page else ""
 
 
 def _attribution(entry: "Entry[Any]") -> dict[str, str]:

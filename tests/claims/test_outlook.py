@@ -8,17 +8,17 @@ import pytest
 from scipy import stats
 
 import lnlab.claims.kinds.everywhere
-import lnlab.claims.kinds.printed_mean  # noqa: F401 - registers the kinds
+import lnlab.report.gallery.rezero_jacobian  # noqa: F401 - registers the kinds
 from lnlab.app.deciding import further_seeds_lines, further_seeds_of_claims
 from lnlab.claims.criterion import Criterion
 from lnlab.claims.judging import judge_all
-from lnlab.claims.kinds.printed_mean import predicted_means
 from lnlab.claims.kinds.trend import trend_verdict
 from lnlab.claims.look_book import LookBook
 from lnlab.claims.outlook import alike_seeds, outlook_text
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
 from lnlab.claims.verdict_text import further_seeds
+from lnlab.report.gallery.rezero_jacobian import predicted_means
 
 TO = {"kind": "ratio", "to": {"placement": "b"}}
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from lnlab.claims.judging import judge_claim
-from lnlab.claims.kinds.printed_mean import predicted_means
+from lnlab.report.gallery.rezero_jacobian import predicted_means
 
 MEAN = {"kind": "printed_mean", "draws": 10}
 RNG = np.random.default_rng(6)
