@@ -52,11 +52,11 @@ locks: $(VENV)/.ready
 
 # The numbers of every registered piece on a tiny input; those that moved without a raised version are named, not kept.
 numbers: $(VENV)/.ready
-	$(BIN)/python tests/catalogue/renew.py
+	$(BIN)/python -m tests.catalogue.renew
 
 # What every spec would compute, as digests. A change that is meant to leave all results alone leaves them alone, too.
 keys: $(VENV)/.ready
-	$(BIN)/python tests/compile/spec_keys.py
+	$(BIN)/python -m tests.compile.spec_keys
 
 # How often a verdict is wrong with the truth on the edge: the tables of docs/looks_and_margins.md.
 error_rates: $(VENV)/.ready
@@ -64,15 +64,15 @@ error_rates: $(VENV)/.ready
 
 # How much there is to read: statements in lnlab/, by package.
 size: $(VENV)/.ready
-	$(BIN)/python tests/benchmarks/size.py
+	$(BIN)/python benchmarks/size.py
 
 # By night. First the tests of which `make test` runs a sample. Then every fault of docs/faults.md, injected at full
 # size: half an hour on two idle cores for stores and processes, and as long for the texts of specs; what was lost is
 # printed.
 torture: $(VENV)/.ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --dist worksteal -m torture
-	$(BIN)/python tests/torture --about runs --write docs/faults.md
-	$(BIN)/python tests/torture --about specs --write docs/faults.md
+	$(BIN)/python -m tests.torture --about runs --write docs/faults.md
+	$(BIN)/python -m tests.torture --about specs --write docs/faults.md
 	MUTATIONS=1000 $(BIN)/python -m pytest tests/cli/test_lock.py -k mutations
 
 # Which wrong signs, comparisons and numbers the tests notice, of a sample: two hours on two idle cores. What was tried
@@ -80,15 +80,15 @@ torture: $(VENV)/.ready
 mutants: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[mutants]'
 	mkdir -p build
-	$(BIN)/python tests/benchmarks/mutation.py build/mutants.jsonl
+	$(BIN)/python benchmarks/mutation.py build/mutants.jsonl
 
 # Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verification_power.md.
 power: $(VENV)/.ready
-	$(BIN)/python tests/benchmarks/verification_power.py .lnlab/power 200
+	$(BIN)/python benchmarks/verification_power.py .lnlab/power 200
 
 # Whether `lnlab verify --level 2` alarms with other threads and instructions: the other table of docs/verification_power.md.
 threads: $(VENV)/.ready
-	$(BIN)/python tests/benchmarks/verification_threads.py specs/rezero_jacobian.lock
+	$(BIN)/python benchmarks/verification_threads.py specs/rezero_jacobian.lock
 
 # torch first and under the constraints, so that no other package chooses a build of it.
 $(VENV)/.ready: pyproject.toml constraints.txt

@@ -4,17 +4,14 @@ import gc
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-sys.path += [str(Path(__file__).parent / "torture"), str(Path(__file__).parent / "compile")]
-from forking import servers
-
 from lnlab.execute import pool
+from tests.support.forking import servers
 
 FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder]
 
@@ -47,7 +44,7 @@ def forked() -> Callable[..., tuple[int, object]]:
     pool = servers()
 
     def run(job: str, *arguments: object) -> tuple[int, object]:
-        answer: tuple[int, object] = pool.call(f"tests.forked_jobs:{job}", *arguments)
+        answer: tuple[int, object] = pool.call(f"tests.support.forked_jobs:{job}", *arguments)
         assert all(server.process.poll() is None for server in pool.members)
         return answer
 

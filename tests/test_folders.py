@@ -9,7 +9,7 @@ import pytest
 
 from lnlab import folders
 from lnlab.folders import complete_interrupted, is_leftover, leftovers_beside, replace_folder
-from tests.torture.interposer import CHANGES, Call, Interposer, Killer, Refuser
+from tests.support.interposer import CHANGES, Call, Interposer, Killer, Refuser
 
 OLD = {"index.html": b"old page", "data/runs": b"old runs", "figures/one": b"old one", "figures/two": b"old two"}
 NEW = {"index.html": b"new page", "data/runs": b"new runs", "figures/one": b"new one", "tables/a": b"new table"}

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from lnlab.execute import pool
 from lnlab.report import contents
 from lnlab.store import files
-from tests.toy_specs import UNTRAINED, toy_spec
+from tests.support.toy_specs import UNTRAINED, toy_spec
 
 ROOT = Path(__file__).parents[1]
 SPEC = toy_spec(UNTRAINED, "probes: [{kind: gradient_norm, at: init, batches: 1}]\n", model={"layers": 1}, seeds=1)
@@ -39,7 +39,7 @@ for module in pkgutil.walk_packages(lnlab.__path__, "lnlab."):
     except Exception as error:
         failed.append(f"{module.name}: {error!r}")
 assert not failed, failed
-from tests.this_process import NO_WORKERS
+from tests.support.this_process import NO_WORKERS
 for place, name, instead in NO_WORKERS:
     setattr(place, name, instead)
 from lnlab.cli import main

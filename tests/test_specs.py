@@ -7,7 +7,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from spec_keys import keys_of
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.front import sound_claims
@@ -18,6 +17,7 @@ from lnlab.corpora.files.parallel import ABSENT
 from lnlab.errors import CorpusError
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import load_spec
+from tests.compile.spec_keys import keys_of
 
 ROOT = Path(__file__).parents[1]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))

@@ -12,7 +12,7 @@ import lnlab
 from lnlab.cli import main
 from lnlab.errors import LabError, SpecError, StoreError
 from lnlab.specfile.load import load_spec
-from tests.toy_specs import UNTRAINED, toy_spec
+from tests.support.toy_specs import UNTRAINED, toy_spec
 
 REST = """\
 seeds: 3

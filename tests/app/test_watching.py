@@ -21,7 +21,7 @@ from lnlab.store.records.records import StoreReader
 from lnlab.store.running_work import PlanWatch, RunningWork
 from lnlab.store.store import Store
 from lnlab.tables import LivePoint
-from tests.toy_specs import toy_spec
+from tests.support.toy_specs import toy_spec
 
 TRAINING = toy_spec(
     title="Runs that take a while",

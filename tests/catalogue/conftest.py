@@ -1,14 +1,12 @@
-"""The modules beside this one can be imported by the tests."""
+"""Folders to write into, and those of the real corpora."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from lnlab.registry import Roots
 
-sys.path.insert(0, str(Path(__file__).parent))
 DATA = tuple(Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder)
 
 

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 import torch
-from pieces import SMALL, built, pieces_of, setting_with, smallest, state_for, state_of
 from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
@@ -18,6 +17,7 @@ from lnlab.keys import digest
 from lnlab.nn.batch_norm import batch_statistics
 from lnlab.probes.probe import State
 from lnlab.registry import Choice, Entry, Roots
+from tests.support.pieces import SMALL, built, pieces_of, setting_with, smallest, state_for, state_of
 
 Numbers = dict[str, Any]
 Measured = tuple[dict[str, int], Numbers]

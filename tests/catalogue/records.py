@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from measured import MEASURES, Numbers
-
 from lnlab.registry import Entry, Roots
+from tests.catalogue.measured import MEASURES, Numbers
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "numbers.json"
 TOLERANCE = {"probe": 1e-3}

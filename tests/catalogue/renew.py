@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measured import MEASURES
-from pieces import measurable
-from records import Record, complaint, read, record_of, write
-
 from lnlab.errors import CorpusError
 from lnlab.registry import Roots
+from tests.catalogue.measured import MEASURES
+from tests.catalogue.records import Record, complaint, read, record_of, write
+from tests.support.pieces import measurable
 
 
 def renewed(kept: dict[str, Record], roots: Roots) -> tuple[dict[str, Record], list[str]]:

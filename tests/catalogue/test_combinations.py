@@ -5,7 +5,6 @@ from itertools import product
 
 import pytest
 import torch
-from pieces import LABELS, state_of
 from torch import Tensor
 
 from lnlab.catalogue import REGISTRIES
@@ -15,6 +14,7 @@ from lnlab.issues import Issue
 from lnlab.nn.sites import Site, parameter_uses
 from lnlab.probes.probe import State
 from lnlab.registry import Choice, Entry
+from tests.support.pieces import LABELS, state_of
 
 TASK = LABELS | {"vocabulary": 12, "sentences": 2, "length": 4, "law": "uniform"}
 STEPS, RATE = 3, 0.02

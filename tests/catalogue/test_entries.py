@@ -4,7 +4,6 @@ import re
 
 import pytest
 import torch
-from pieces import TEXT, built, measurable, setting_with, smallest, speaks, state_for, state_of
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement
@@ -15,6 +14,7 @@ from lnlab.nn.batch_norm import batch_statistics
 from lnlab.registry import Entry
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.tables import frame
+from tests.support.pieces import TEXT, built, measurable, setting_with, smallest, speaks, state_for, state_of
 
 FORMULA = re.compile(r"``.+``[^:]*: .+\.")
 CITED = re.compile(r".+ \((.+, )?(19|20)\d\d.*\)\.")

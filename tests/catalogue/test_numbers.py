@@ -4,12 +4,12 @@ They are kept in ``fixtures/numbers.json``; ``make numbers`` adds those of new e
 """
 
 import pytest
-from measured import MEASURES, summary
-from pieces import measurable
-from records import complaint, read, record_of
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.errors import CorpusError
+from tests.catalogue.measured import MEASURES, summary
+from tests.catalogue.records import complaint, read, record_of
+from tests.support.pieces import measurable
 
 KEPT = read()
 ENTRIES = [entry for kind in MEASURES for entry in measurable(kind) if entry.origin.name == "lnlab"]

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from fake_gpu import GPU, FakeGpu
-from pieces import TEXT, setting_with, smallest, speaks, state_for
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement
 from lnlab.execute.devices import _PlacedTask
 from lnlab.execute.measure import measure
+from tests.catalogue.fake_gpu import GPU, FakeGpu
+from tests.support.pieces import TEXT, setting_with, smallest, speaks, state_for
 
 PROBES = list(REGISTRIES["probe"])
 NOISE = 1e-10

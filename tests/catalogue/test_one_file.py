@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.toy_specs import ENCODER, toy_spec
+from tests.support.toy_specs import ENCODER, toy_spec
 
 ROOT = Path(__file__).parents[2]
 PIECES = '''

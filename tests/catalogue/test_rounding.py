@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 import torch
-import trained
-from measured import numbers_of_a_probe
-from pieces import sees_training, smallest
-from records import TOLERANCE, moves
 from torch import Tensor
 
 from lnlab.catalogue import REGISTRIES
+from tests.catalogue.measured import numbers_of_a_probe
+from tests.catalogue.records import TOLERANCE, moves
+from tests.support import trained
+from tests.support.pieces import sees_training, smallest
 
 PROBES = REGISTRIES["probe"]
 OWN = [entry.name for entry in PROBES if entry.origin.name == "lnlab"]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from lnlab.cli import main
-from tests.this_process import NO_WORKERS
-from tests.toy_specs import UNTRAINED, toy_spec
+from tests.support.this_process import NO_WORKERS
+from tests.support.toy_specs import UNTRAINED, toy_spec
 
 REST = """\
 seeds: 3

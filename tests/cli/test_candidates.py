@@ -1,6 +1,6 @@
 """``check`` refuses a comparison of bests of unequal grids at its place, before anything is run."""
 
-from tests.toy_specs import SMALLEST, toy_spec
+from tests.support.toy_specs import SMALLEST, toy_spec
 
 CLAIMS = """\
 methods: {A: {}, B: {norm: rms}}

@@ -8,7 +8,7 @@ import pytest
 import lnlab
 from lnlab.cli import main
 from lnlab.report.folder import read_folder
-from tests.toy_specs import UNTRAINED, toy_spec
+from tests.support.toy_specs import UNTRAINED, toy_spec
 
 REST = """\
 sweep: [{placement: [post, pre]}]

@@ -6,7 +6,7 @@ import pytest
 
 from lnlab.execute import registry_loader
 from lnlab.probes.probe import probes
-from tests.toy_specs import LANGUAGE_MODEL, toy_spec
+from tests.support.toy_specs import LANGUAGE_MODEL, toy_spec
 
 PLUGIN = '''
 from lnlab.probes.probe import State, probes

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from tests.toy_specs import toy_spec
+from tests.support.toy_specs import toy_spec
 
 REST = """\
 task: {kind: classification, corpus: {kind: toy_finance, sentences: 120}, vocabulary: 120, batch_sentences: 16,

@@ -150,10 +150,11 @@ def test_a_commit_is_read_from_a_folder_below_the_root(lnlab, repository, monkey
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["in part", pytest.param("one claim", marks=pytest.mark.torture)])
-def test_git_finds_the_commit_that_moved_a_verdict(repository, once, client, monkeypatch, recipe):
+def test_git_finds_the_commit_that_moved_a_verdict(repository, once, client, tmp_path, monkeypatch, recipe):
     """The recipes of the guide: one leaves out a version that cannot be run, the other asks for one claim."""
     monkeypatch.setenv("PATH", os.pathsep.join([str(client(repository).parent), os.environ["PATH"]]))
-    monkeypatch.setenv("LNLAB_STORE", str(once / ".lnlab"))
+    shutil.copytree(once / ".lnlab", tmp_path / "store")  # others read this one, and a report leaves its plan in it
+    monkeypatch.setenv("LNLAB_STORE", str(tmp_path / "store"))
     guide = (Path(__file__).parents[2] / "docs/committing.md").read_text()
     commands = [line for line in guide.splitlines() if line.startswith("$ git bisect run ")]
     command = commands[1 if recipe == "in part" else 2].removeprefix("$ ")

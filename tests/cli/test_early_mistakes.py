@@ -10,7 +10,7 @@ from lnlab.app.request import Request
 from lnlab.cli import main
 from lnlab.cli.codes import WRONG
 from lnlab.training_extra import absent_packages
-from tests.toy_specs import ENCODER, toy_spec
+from tests.support.toy_specs import ENCODER, toy_spec
 
 SPEC = toy_spec(
     ENCODER,

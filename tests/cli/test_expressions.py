@@ -10,7 +10,7 @@ import lnlab as lnlab_package
 from lnlab.cli import main
 from lnlab.errors import LabError
 from lnlab.specfile.expressions import expression_of
-from tests.toy_specs import ENCODER, toy_spec
+from tests.support.toy_specs import ENCODER, toy_spec
 
 REST = """\
 sweep: [{placement: [pre, post]}]

@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from lnlab.cli import app
 from lnlab.execute.cluster.array_tasks import ArrayTask
-from tests.toy_specs import UNTRAINED, toy_spec
+from tests.support.toy_specs import UNTRAINED, toy_spec
 
 CONSOLE = [str(Path(sys.executable).with_name("lnlab"))]
 ONE_AFTER_ANOTHER = """

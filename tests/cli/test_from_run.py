@@ -14,7 +14,7 @@ from lnlab.execute.checkpoint import only_weights, weights_of
 from lnlab.execute.program import build
 from lnlab.record.registries import load_registries
 from lnlab.store.store import Store
-from tests.toy_specs import ONE_BATCH, toy_spec
+from tests.support.toy_specs import ONE_BATCH, toy_spec
 
 PRETRAIN = toy_spec(
     ONE_BATCH,

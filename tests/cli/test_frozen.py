@@ -9,7 +9,7 @@ import pytest
 
 from lnlab.cli import main
 from tests.cli.conftest import REST, TINY
-from tests.toy_specs import TRAINED, toy_spec
+from tests.support.toy_specs import TRAINED, toy_spec
 
 TODAY = date.today().isoformat()
 SPEC = f"{TINY}  deep: {{model.layers: 3}}\n"

@@ -10,7 +10,7 @@ import lnlab
 from lnlab.cli import main
 from lnlab.report.folder import read_folder
 from lnlab.select.seeds import drawn_results
-from tests.toy_specs import UNTRAINED, toy_spec
+from tests.support.toy_specs import UNTRAINED, toy_spec
 
 SPEC = partial(toy_spec, UNTRAINED, question="Does the gradient grow?")
 PROFILE = "  - {kind: depth_profile, title: T, quantity: gradient_norm, where: {stack: decoder, tensor: w2, OF}}\n"

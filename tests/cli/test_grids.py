@@ -5,7 +5,7 @@ import shutil
 import polars as pl
 import pytest
 
-from tests.toy_specs import UNTRAINED, toy_spec
+from tests.support.toy_specs import UNTRAINED, toy_spec
 
 REST = """\
 sweep:

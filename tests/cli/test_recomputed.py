@@ -193,7 +193,7 @@ def test_runs_keep_the_variant_and_the_keys_that_the_report_has_of_them(tables):
 
 @pytest.mark.parametrize("fault", ["ten percent", "swapped labels", "other seeds", "other formula"])
 def test_faults_at_initialization_are_caught_and_rounding_is_not_one(tables, fault):
-    """The small version of tests/benchmarks/verification_power.py."""
+    """The small version of benchmarks/verification_power.py."""
     rows, caught, alarms = tables.tables["sites"], 0, 0
     first, second = rows["variant"].unique(maintain_order=True)
     for repeat in range(20):

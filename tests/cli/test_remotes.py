@@ -22,7 +22,7 @@ from lnlab.store.packing import packs_locked
 from lnlab.store.plans import find_plan
 from lnlab.store.records.checksummed import to_checksummed_json
 from lnlab.store.store import Store
-from tests.results_digest import results_digest
+from tests.support.results_digest import results_digest
 
 PULLED = "6 units pulled, 0 in the store already\n"
 

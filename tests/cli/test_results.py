@@ -16,7 +16,7 @@ import lnlab as package
 from lnlab.app.results_file import METADATA_KEY, write_table
 from lnlab.report.tidy import tidy_rows
 from lnlab.tables import Results, frame
-from tests.toy_specs import LANGUAGE_MODEL, toy_spec
+from tests.support.toy_specs import LANGUAGE_MODEL, toy_spec
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "reading_results.md").read_text()
 

@@ -12,7 +12,7 @@ from lnlab.execute.progress import SweepSummary
 from lnlab.optim.optimizers import optimizers
 from lnlab.select.quantity import quantities
 from lnlab.store.store import Store
-from tests.toy_specs import toy_spec
+from tests.support.toy_specs import toy_spec
 
 REST = """\
 sweep:

@@ -11,8 +11,8 @@ import pytest
 
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
-from tests.results_digest import results_digest
-from tests.toy_specs import TRAINED, toy_spec
+from tests.support.results_digest import results_digest
+from tests.support.toy_specs import TRAINED, toy_spec
 
 LONG = toy_spec(
     TRAINED,

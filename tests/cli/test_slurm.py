@@ -24,8 +24,8 @@ from lnlab.app.rounds.units import RunOptions
 from lnlab.store.leases import lease_holder
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
-from tests.results_digest import results_digest
-from tests.toy_specs import TRAINED, toy_spec
+from tests.support.results_digest import results_digest
+from tests.support.toy_specs import TRAINED, toy_spec
 
 FAKE = Path(__file__).parents[1] / "fixtures/fake_slurm/slurm.py"
 SPEC = toy_spec(
@@ -228,7 +228,7 @@ IN_TASKS = """\
 import sys
 if sys.orig_argv[2:4] == ["lnlab", "run"]:
     sys.path.append({root!r})
-    from tests.this_process import NO_WORKERS
+    from tests.support.this_process import NO_WORKERS
     for place, name, instead in NO_WORKERS:
         setattr(place, name, instead)
 """

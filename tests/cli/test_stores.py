@@ -7,7 +7,7 @@ import pytest
 
 from lnlab.store.plans import find_plan
 from lnlab.store.store import Store
-from tests.results_digest import results_digest
+from tests.support.results_digest import results_digest
 
 
 @pytest.fixture

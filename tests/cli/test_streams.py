@@ -58,7 +58,7 @@ def test_a_reader_that_goes_away_ends_a_command_quietly(workdir):
 WITHOUT_WORKERS = f"""\
 import sys
 sys.path.append({str(Path(__file__).parents[2])!r})
-from tests.this_process import NO_WORKERS
+from tests.support.this_process import NO_WORKERS
 for place, name, instead in NO_WORKERS:
     setattr(place, name, instead)
 from lnlab.cli import main

@@ -9,7 +9,7 @@ import pytest
 
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
-from tests.toy_specs import SMALLEST, toy_spec
+from tests.support.toy_specs import SMALLEST, toy_spec
 
 SPEC = toy_spec(
     SMALLEST,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.toy_specs import toy_spec
+from tests.support.toy_specs import toy_spec
 
 REST = """\
 probes:

@@ -20,7 +20,7 @@ from lnlab.record.locks.equivalence import compare_results, rows_put_in
 from lnlab.record.locks.lock_report import MARGINS
 from lnlab.record.registries import load_registries
 from lnlab.report.folder import read_folder
-from tests.toy_specs import SMALLEST, toy_spec
+from tests.support.toy_specs import SMALLEST, toy_spec
 
 REST = """\
 sweep:

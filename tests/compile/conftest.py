@@ -17,7 +17,7 @@ from lnlab.keys import digest_bytes
 from lnlab.registry import Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import SpecDocument, parse_spec
-from tests.toy_specs import PIECES, toy_spec
+from tests.support.toy_specs import PIECES, toy_spec
 
 LNLAB = {**REGISTRIES, **FRAME_REGISTRIES}
 KINDS = (

@@ -11,7 +11,7 @@ from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedR
 from lnlab.errors import SpecError
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.variants import Variants
-from tests.toy_specs import PIECES, SMALLEST, toy_spec
+from tests.support.toy_specs import PIECES, SMALLEST, toy_spec
 
 REST = """\
 sweep: [{placement: [post, pre], model.layers: [2, 4]}]

@@ -8,7 +8,7 @@ from lnlab.compile.check import check_spec
 from lnlab.report.question import claims_with_choices
 from lnlab.specfile.load import parse_spec
 from tests.compile.conftest import LNLAB
-from tests.toy_specs import PIECES, toy_spec
+from tests.support.toy_specs import PIECES, toy_spec
 
 REST = """\
 LOOKS

@@ -8,7 +8,7 @@ from lnlab.compile.plan import compile_plan
 from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.errors import SpecError
 from lnlab.registry import Registry
-from tests.toy_specs import PIECES, toy_spec
+from tests.support.toy_specs import PIECES, toy_spec
 
 BASE = {
     "task": "any",

@@ -17,7 +17,7 @@ from lnlab.compile.plan import Plan
 from lnlab.compile.reference.explain import explain
 from lnlab.errors import LabError, SpecError
 from lnlab.specfile.load import parse_spec
-from tests.toy_specs import PIECES, toy_spec
+from tests.support.toy_specs import PIECES, toy_spec
 
 TWO = """\
 sweep:

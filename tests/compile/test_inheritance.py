@@ -3,7 +3,7 @@
 import pytest
 
 from lnlab.errors import SpecError
-from tests.toy_specs import PIECES, toy_spec
+from tests.support.toy_specs import PIECES, toy_spec
 
 HEAD = toy_spec(PIECES, seeds=3, probes=[{"kind": "gradient_norm"}])
 GRIDS = """\

@@ -5,7 +5,7 @@ import pytest
 from lnlab.compile.plan import compile_plan
 from lnlab.errors import SpecError
 from lnlab.report.registries import FRAME_REGISTRIES
-from tests.toy_specs import PIECES, toy_spec
+from tests.support.toy_specs import PIECES, toy_spec
 
 BASE = toy_spec(PIECES, init="xavier_normal", optimizer={"kind": "adam", "lr": 1e-3}, train={"steps": 9}, seeds=2)
 TWO = "sweep: [{placement: [post, pre], model.layers: [2, 4]}]\n"

@@ -8,7 +8,7 @@ from lnlab.compile.decisions import assumed_decision, decision_from_json, decisi
 from lnlab.compile.reference.explain import explain
 from lnlab.errors import SpecError
 from lnlab.keys import canonical
-from tests.toy_specs import PIECES, toy_spec
+from tests.support.toy_specs import PIECES, toy_spec
 
 TRAINED = toy_spec(
     PIECES,

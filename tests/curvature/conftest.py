@@ -1,21 +1,16 @@
 """Tiny models of every kind on random tokens, and their Hessians by torch's own ways."""
 
-import sys
 import warnings
-from pathlib import Path
 
 import pytest
 import torch
 from torch.func import functional_call, grad, jvp
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "catalogue"))
-from pieces import state_of
-
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.probes.probe import evaluating
+from tests.support.pieces import state_of
 
 torch.set_num_threads(1)
 

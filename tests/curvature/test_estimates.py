@@ -4,12 +4,12 @@ import math
 
 import pytest
 import torch
-from matrices import Matrix, generators, rotated
 
 from lnlab.curvature.estimates import Estimate, largest, power_trace, smallest, squared_frobenius, trace
 from lnlab.curvature.quadrature import measure_converged
 from lnlab.curvature.spectrum import spectrum
 from lnlab.curvature.starts import start
+from tests.curvature.matrices import Matrix, generators, rotated
 
 BULK = torch.cat([torch.linspace(-1, 1, 300, dtype=torch.float64) ** 3, torch.tensor([2.0, 2.5, -1.5]).double()])
 

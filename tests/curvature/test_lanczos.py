@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from matrices import Matrix, generators, rotated
 
 from lnlab.curvature.lanczos import lanczos
 from lnlab.curvature.quadrature import gauss
 from lnlab.curvature.starts import start
+from tests.curvature.matrices import Matrix, generators, rotated
 
 CLUSTERED = torch.cat([1 + 1e-6 * torch.arange(30.0).double(), torch.tensor([5.0, 5.0001, 40.0]).double()])
 INDEFINITE = torch.linspace(-3, 2, 41, dtype=torch.float64)

@@ -3,11 +3,11 @@
 import pytest
 import scipy.stats
 import torch
-from matrices import Matrix, generators, rotated
 
 from lnlab.curvature.lanczos import lanczos
 from lnlab.curvature.quadrature import Quadrature, gauss, mean_quadrature, measure_converged, wasserstein_distance
 from lnlab.curvature.starts import start
+from tests.curvature.matrices import Matrix, generators, rotated
 
 VALUES = torch.cat([torch.randn(120, generator=torch.Generator().manual_seed(2)).double(), torch.tensor([9.0, -6.0])])
 

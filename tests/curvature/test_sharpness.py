@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from matrices import Matrix, generators, rotated
 
 from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal, settled_diagonal
 from lnlab.curvature.sharpness import lanczos_sharpness
+from tests.curvature.matrices import Matrix, generators, rotated
 
 NOISE = torch.randn(300, generator=torch.Generator().manual_seed(4)).double()
 SPECTRA = {

@@ -1,16 +1,11 @@
-"""Units without a plan, and a store for them. Workers find the toy pieces on the path of this process."""
-
-import sys
-from pathlib import Path
+"""Units without a plan, and a store for them."""
 
 import pytest
 
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.keys import digest
 from lnlab.store.store import Store
-
-sys.path.insert(0, str(Path(__file__).parent))
-import toy_pieces
+from tests.support import toy_pieces
 
 
 @pytest.fixture

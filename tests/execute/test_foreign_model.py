@@ -9,7 +9,7 @@ from lnlab.errors import LabError
 from lnlab.execute import registry_loader
 from lnlab.nn.models import models
 from lnlab.nn.sites import Site, addressed
-from tests.toy_specs import ENCODER, toy_spec
+from tests.support.toy_specs import ENCODER, toy_spec
 
 PLUGIN = '''
 from torch import nn

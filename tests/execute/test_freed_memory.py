@@ -4,12 +4,12 @@ import subprocess
 import sys
 
 import pytest
-from toy_pieces import REGISTRIES
 
 from lnlab.compile.work import Measurement
 from lnlab.execute import measure as measuring
 from lnlab.execute.program import build
 from lnlab.registry import Registry
+from tests.support.toy_pieces import REGISTRIES
 
 SCRIPT = """
 from pathlib import Path

@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from toy_pieces import REGISTRIES
 
 from lnlab.errors import LabError
 from lnlab.execute.measure import StateGuard, measure
 from lnlab.execute.program import build
 from lnlab.execute.tensor_images import TensorChanges
+from tests.support.toy_pieces import REGISTRIES
 
 
 def test_rows_carry_the_key_of_their_measurement(unit_of):

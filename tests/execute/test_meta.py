@@ -3,12 +3,12 @@
 import pytest
 import torch
 from torch import nn
-from toy_pieces import REGISTRIES
 
 from lnlab.catalogue import REGISTRIES as LNLAB
 from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.errors import LabError
 from lnlab.execute.meta import Undrawn, build_on_meta, build_rules
+from tests.support.toy_pieces import REGISTRIES
 
 
 def test_a_model_far_larger_than_memory_is_built(unit_of):

@@ -7,10 +7,10 @@ import sys
 import time
 
 import pytest
-from toy_pieces import process_of
 
 from lnlab.errors import LabError
 from lnlab.execute.pool import OF_TORCH, Workers, cores, threads
+from tests.support.toy_pieces import process_of
 
 
 def test_a_broken_pool_is_replaced_and_the_environment_is_the_workers_alone(monkeypatch):

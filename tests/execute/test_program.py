@@ -4,11 +4,11 @@ from itertools import islice
 
 import pytest
 import torch
-from toy_pieces import REGISTRIES, Toy
 
 from lnlab.errors import LabError
 from lnlab.execute.program import build, count_parameters, intervened
 from lnlab.randomness import Draw
+from tests.support.toy_pieces import REGISTRIES, Toy
 
 
 def values(state):

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from toy_pieces import load
 
 from lnlab.compile.cost.memory import LIBRARIES, plan_memory
 from lnlab.errors import CorpusError, StoreError
@@ -24,6 +23,7 @@ from lnlab.execute.worker import work
 from lnlab.issues import Issue
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
+from tests.support.toy_pieces import load
 
 COUNT = 2
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-import toy_pieces
-from toy_pieces import load
 
 from lnlab.errors import LabError, StoreError
 from lnlab.execute.unit import Assignment
 from lnlab.execute.worker import prepare, work
 from lnlab.issues import Issue
 from lnlab.store.records.records import read_trajectory
+from tests.support import toy_pieces
+from tests.support.toy_pieces import load
 
 
 def do(store, unit, open_unit=None):

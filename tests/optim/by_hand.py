@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from quadratic import START, gradient, rate
+
+from tests.optim.quadratic import START, gradient, rate
 
 Array = np.ndarray
 STEPS = 200

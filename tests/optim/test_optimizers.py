@@ -4,7 +4,6 @@ import json
 
 import pytest
 import torch
-from quadratic import made, start, take
 from safetensors.torch import load, save
 from torch import Tensor
 from torch.optim import Optimizer
@@ -12,6 +11,7 @@ from torch.optim import Optimizer
 from lnlab.errors import LabError
 from lnlab.optim.optimizers import optimizers
 from lnlab.registry import Flawed
+from tests.optim.quadratic import made, start, take
 
 SMALL = {"adam_2k": {"freeze": 10}, "restarted_adam": {"after": 10}, "sgd": {"momentum": 0.9}}
 OF_MATRICES = ("muon", "by_group")

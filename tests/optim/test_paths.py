@@ -2,14 +2,14 @@
 
 from typing import Any
 
-import by_hand
 import numpy as np
 import pytest
 import torch
-from quadratic import START, A, B, gradient, made, start, take
 from torch import nn
 
 from lnlab.optim.optimizers import optimizers
+from tests.optim import by_hand
+from tests.optim.quadratic import START, A, B, gradient, made, start, take
 
 LR = {"sgd": 0.05, "adagrad": 0.3, "adam": 0.05, "adamw": 0.05, "adam_eps": 0.05, "radam": 0.05, "gi_adam": 0.05}
 FASTER = {"beta1": 0.8, "beta2": 0.95, "eps": 0.01}

@@ -6,10 +6,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from quadratic import made
 from torch import nn
 
 from lnlab.rectification import rectification
+from tests.optim.quadratic import made
 
 BETAS = (0.98, 0.99, 0.995, 0.999, 0.9995)
 FACTORS = {

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tests.toy_specs import TRAINED, toy_spec
+from tests.support.toy_specs import TRAINED, toy_spec
 
 IN_A_FRESH_PROCESS = """
 import sys

@@ -1,9 +1,7 @@
 """A toy task, and states of tiny models at initialization and in training."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,9 +21,7 @@ from lnlab.nn.placements import placements
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 from lnlab.tasks.task import Batch
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "catalogue"))
-from trained import trained as updated
+from tests.support.trained import trained as updated
 
 
 @dataclass(frozen=True)

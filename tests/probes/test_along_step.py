@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from pieces import REGISTRIES, resolve_setting
 from torch import nn
 
 from lnlab.compile.work import Trajectory
@@ -17,6 +16,7 @@ from lnlab.probes.along_step import along_step, geometric_multiples, linear_mult
 from lnlab.probes.probe import State
 from lnlab.probes.support.next_update_loss import NextUpdateLoss
 from lnlab.randomness import Draw
+from tests.support.pieces import REGISTRIES, resolve_setting
 
 A = torch.tensor([[3.0, 1.0, 0.0], [1.0, 2.0, -0.5], [0.0, -0.5, -1.0]], dtype=torch.float64)
 W = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from pieces import LABELS, SMALL, setting_with, state_of
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement
 from lnlab.execute.measure import measure
 from lnlab.nn.batch_norm import BatchNorm, batch_statistics
 from lnlab.probes.batch_evaluation import batch_evaluation
+from tests.support.pieces import LABELS, SMALL, setting_with, state_of
 
 TASK = {"kind": "classification", "corpus": SMALL["labelled_corpus"], "vocabulary": 80, "batch_sentences": 8}
 SHAPE = {"layers": 1, "d_model": 16, "heads": 2, "d_ff": 24}

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from trained import RATE, gradient
 
 from lnlab.probes.rounding import last_noise_masks, noise_masks, second_moment_roots
 from lnlab.probes.update_size import update_size
+from tests.support.trained import RATE, gradient
 
 
 def zeros(model, exact) -> dict[str, torch.Tensor]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from trained import EPSILON, RATE, gradient
 
 from lnlab.errors import LabError
 from lnlab.nn.sites import parameter_uses
@@ -16,6 +15,7 @@ from lnlab.probes.displacement import displacement
 from lnlab.probes.gradient_norm import gradient_norm
 from lnlab.probes.update_histogram import update_histogram
 from lnlab.probes.update_size import update_size
+from tests.support.trained import EPSILON, RATE, gradient
 
 BETA1, BETA2 = 0.9, 0.999
 

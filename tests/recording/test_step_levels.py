@@ -13,7 +13,7 @@ from lnlab.select.rows import level_crossings
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
 from lnlab.specfile.step_levels import StepLevel, step_level
-from tests.toy_specs import TRAINED, toy_spec
+from tests.support.toy_specs import TRAINED, toy_spec
 
 RATES = {"fast": 0.02, "slow": 0.005}
 """The loss is 4 exp(-rate t): at a level L after log(4/L)/rate updates."""

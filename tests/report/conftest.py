@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +24,6 @@ from lnlab.report.write import write_report
 from lnlab.specfile.load import load_spec
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
-sys.path.insert(0, str(Path(__file__).parent))
 assert FRAME_REGISTRIES  # every kind of claim and section is registered by importing it
 SPEC = Path(__file__).parents[1] / "fixtures" / "gradient_profiles.yaml"
 DECODER = {

@@ -1,11 +1,11 @@
 """Candidates by how near they come to a printed table: boundaries and errors by hand."""
 
-import lettered
 import pytest
-from lettered import CELLS, made
 
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.report.registries import FRAME_REGISTRIES
+from tests.report import lettered
+from tests.report.lettered import CELLS, made
 
 WHERE = {"rule": "learned", "split": "train"}
 FIRST, SECOND = ({**WHERE, "seed": seeds} for seeds in ([1], [1, 2]))

@@ -1,8 +1,9 @@
 """Every committed page in a browser: silent, self-contained, accessible, its answer at a glance, as wide as a phone."""
 
 import pytest
-from committed import PAGES, marks_of
-from test_browser import CHROMIUM, browser, violations
+
+from tests.report.committed import PAGES, marks_of
+from tests.report.test_browser import CHROMIUM, browser, violations
 
 SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 400, "height": 900}
 pytestmark = [

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from lettered import CELLS, RATES, H, made
 
 from lnlab.errors import LabError
 from lnlab.report.cell_matrix import HEIGHT, Trace, draw_traces, finite_prefix
@@ -16,6 +15,7 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.sections import convergence_table
 from lnlab.report.write import render_report, write_report
 from lnlab.tables import Results
+from tests.report.lettered import CELLS, RATES, H, made
 
 GUESSES = {"up to .1": [{"at_most": 0.1}], "nothing": []}
 CHOICE = {

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from conftest import make_results
-from lettered import made
 
 from lnlab.report.default_sections import MOST_SECTIONS, _candidates, with_default_sections
 from lnlab.report.folder import read_folder
 from lnlab.report.write import render_report, write_report
+from tests.report.conftest import make_results
+from tests.report.lettered import made
 
 W2 = {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w2"}
 POST = {"model.layers": 6, "model.tied": "target", "decoder.cross_attention": True, "placement": "post"}

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_injection import STRINGS, Parsed
 
 from lnlab.errors import ReportError
 from lnlab.report.facts import ReportFacts
@@ -18,6 +17,7 @@ from lnlab.report.readme import pictures, with_answers
 from lnlab.report.words.cited_claims import cited_by_arrows
 from lnlab.report.words.sentence_owners import Sentence
 from lnlab.tables import Results
+from tests.report.test_injection import STRINGS, Parsed
 
 ROOT = Path(__file__).parents[2]
 SVG = b'<svg class="marks" width="700" height="301.5" viewBox="0 0 700 301"></svg>'

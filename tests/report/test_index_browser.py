@@ -4,10 +4,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_browser import CHROMIUM, SCREENS, browser, serious, tabs, visit
 
 from lnlab.report.folder import read_folder
 from lnlab.report.index import read_cards, render_index
+from tests.report.test_browser import CHROMIUM, SCREENS, browser, serious, tabs, visit
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = ("xiong_fig3", "yu_convergence", "depth_zoo")

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 import nbformat
 import polars as pl
 import pytest
-from latex_reader import commands
 from markdown_it import MarkdownIt
 
 from lnlab.errors import LabError
@@ -20,6 +19,7 @@ from lnlab.report.paper import write
 from lnlab.report.section import sections
 from lnlab.report.write import write_report
 from lnlab.tables import Results
+from tests.report.latex_reader import commands
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 ADDRESS = (

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from latex_reader import printed
 
 from lnlab.report.page.latex import booktabs_table, escape_latex
 from lnlab.report.table import Grid, reader_grid
 from lnlab.report.words.control_characters import without_control_characters
+from tests.report.latex_reader import printed
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 PRINTED = str.maketrans({"✓": "√", "✗": "×", "'": "’"})

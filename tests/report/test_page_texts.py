@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from committed import PAGES, marks_of
 
 from lnlab.claims.claim import Verdict
 from lnlab.report.compose import build_parts
@@ -20,6 +19,7 @@ from lnlab.report.words import verdict_words
 from lnlab.report.words.cited_claims import cited_by_arrows
 from lnlab.report.words.wording import region_in_words
 from lnlab.tables import Results
+from tests.report.committed import PAGES, marks_of
 
 BANNED = {
     "article before a vowel": r"\ba (?=[aeio])(?!one\b)",

@@ -10,7 +10,7 @@ import pytest
 from lnlab.folders import is_leftover
 from lnlab.report.folder import read_folder, write_files
 from lnlab.report.write import write_report
-from tests.torture.interposer import CHANGES, Interposer, Killer, Recorder
+from tests.support.interposer import CHANGES, Interposer, Killer, Recorder
 
 
 def contents(folder):

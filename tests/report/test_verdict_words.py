@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import verdict
 
 from lnlab.claims.verdict_text import (
     VERDICT_SYMBOLS,
@@ -26,6 +25,7 @@ from lnlab.report.words.verdict_words import (
     verdict_interval,
 )
 from lnlab.report.write import write_report
+from tests.report.conftest import verdict
 
 SEEDS = {1: 1.1, 2: 1.2, 3: 1.3}
 

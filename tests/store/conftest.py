@@ -1,15 +1,10 @@
 """A store in a temporary folder, plans without a compiler, and units without a model."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from lnlab.store import files
 from lnlab.store.store import Store
-
-sys.path.insert(0, str(Path(__file__).parent))
-from store_toys import plan_of, record_all
+from tests.support.store_toys import plan_of, record_all
 
 
 @pytest.fixture

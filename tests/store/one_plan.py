@@ -5,9 +5,8 @@ import os
 import time
 from pathlib import Path
 
-from store_toys import outcome_of, plan_of, rows_of
-
 from lnlab.store.store import Store
+from tests.support.store_toys import outcome_of, plan_of, rows_of
 
 
 def compute_at_once(root: str, processes: int) -> list[list[str]]:

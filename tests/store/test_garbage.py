@@ -1,7 +1,6 @@
 """What nobody needs goes, what anybody needs stays whole, whatever happens while it goes."""
 
 import pytest
-from store_toys import plan_of, record, record_all, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.store import files, packing
@@ -13,7 +12,8 @@ from lnlab.store.records.states import save_state
 from lnlab.store.store import Store
 from lnlab.store.usage import trajectory_sizes
 from lnlab.tables import SavedState
-from tests.results_digest import results_digest
+from tests.support.results_digest import results_digest
+from tests.support.store_toys import plan_of, record, record_all, trajectory_of
 
 SMALL, LARGE = plan_of(variants=1, seeds=2, name="small"), plan_of(variants=2, seeds=3, name="large")
 SURPLUS = sorted({unit.key for unit in LARGE.trajectories} - {unit.key for unit in SMALL.trajectories})

@@ -7,7 +7,6 @@ from unittest.mock import patch
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from store_toys import PROBES, outcome_of, plan_of, record, record_all, rows_of
 
 from lnlab.errors import StoreError
 from lnlab.store import join
@@ -16,6 +15,7 @@ from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_trajectory
 from lnlab.tables import WRITTEN_BY_WORKERS, frame, table_schema
+from tests.support.store_toys import PROBES, outcome_of, plan_of, record, record_all, rows_of
 
 
 def join_results(root, plan):

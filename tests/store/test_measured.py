@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import polars as pl
-from store_toys import record_all
 
-from tests.results_digest import results_digest
+from tests.support.results_digest import results_digest
+from tests.support.store_toys import record_all
 
 
 def test_time_host_and_order_of_work_do_not_matter(full, plan, tmp_path):

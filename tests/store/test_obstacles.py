@@ -1,12 +1,12 @@
 """A file where a folder belongs, or a folder where a file does: one line names it, and it stays as it is."""
 
 import pytest
-from store_toys import record, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.states import save_state
 from lnlab.tables import SavedState
+from tests.support.store_toys import record, trajectory_of
 
 UNIT = trajectory_of(1, 1)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from polars.testing import assert_frame_equal
-from store_toys import outcome_of, plan_of, record, record_all, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.store import files, packing
@@ -24,7 +23,8 @@ from lnlab.store.records.states import latest_state, save_state
 from lnlab.store.segments import encode_segment
 from lnlab.store.store import Store
 from lnlab.tables import SavedState
-from tests.results_digest import results_digest
+from tests.support.results_digest import results_digest
+from tests.support.store_toys import outcome_of, plan_of, record, record_all, trajectory_of
 
 HERE = str(Path(__file__).parent)
 GROUP_STRETCHES = packing.GROUP_STRETCHES

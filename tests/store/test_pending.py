@@ -1,9 +1,9 @@
 """What is missing, and the reason of each miss in words."""
 
 import pytest
-from store_toys import PROBES, outcome_of, plan_of, record, record_all
 
 from lnlab.store.records.layout import trajectory_folder
+from tests.support.store_toys import PROBES, outcome_of, plan_of, record, record_all
 
 
 def test_a_fresh_store_lacks_everything_and_a_full_one_nothing(store, full, plan):

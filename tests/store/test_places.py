@@ -1,10 +1,10 @@
 """Where a store may lie, and what it may find there. What kills and failing disks leave: tests/torture."""
 
 import pytest
-from store_toys import plan_of, record, record_all
 
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.store import Store
+from tests.support.store_toys import plan_of, record, record_all
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from store_toys import plan_of
 
 from lnlab.compile.decisions import Decision, TuningCandidate, Undecided, decision_from_json, decisions_to_json
 from lnlab.compile.digests import input_of
@@ -16,6 +15,7 @@ from lnlab.specfile.values import value_label
 from lnlab.store import plans
 from lnlab.store.plans import load_plan
 from lnlab.store.records.checksummed import CorruptFile
+from tests.support.store_toys import plan_of
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import sys
 from dataclasses import replace
 
 import pytest
-from store_toys import record_all
 
 import lnlab
 from lnlab.errors import LabError, SpecError
+from tests.support.store_toys import record_all
 
 
 @pytest.fixture

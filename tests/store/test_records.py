@@ -5,7 +5,6 @@ import random
 from dataclasses import replace
 
 import pytest
-from store_toys import record, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.keys import digest_bytes
@@ -13,6 +12,7 @@ from lnlab.store.records.checksummed import CorruptFile, to_checksummed_json
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.record import read_record
 from lnlab.store.records.records import read_trajectory
+from tests.support.store_toys import record, trajectory_of
 
 UNIT, OTHER = trajectory_of(1, 1), trajectory_of(1, 2)
 

@@ -5,7 +5,6 @@ import shutil
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from store_toys import outcome_of, plan_of, record, record_all, rows_of, trajectory_of
 
 from lnlab import tables
 from lnlab.errors import StoreError
@@ -20,6 +19,7 @@ from lnlab.store.records.records import read_trajectory
 from lnlab.store.segments import encode_segment
 from lnlab.store.store import Store
 from lnlab.tables import Results, table_schema
+from tests.support.store_toys import outcome_of, plan_of, record, record_all, rows_of, trajectory_of
 
 
 @pytest.fixture(autouse=True)

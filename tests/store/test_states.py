@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 import pytest
-from store_toys import outcome_of, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.store.records.coverage import coverage_of
@@ -14,6 +13,7 @@ from lnlab.store.records.record import Record
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.records.states import latest_state, remove_states, save_state
 from lnlab.tables import SavedState
+from tests.support.store_toys import outcome_of, trajectory_of
 
 UNIT = trajectory_of(1, 1)
 ERRORS = [errno.ENOSPC, errno.EIO]

@@ -6,12 +6,12 @@ import pickle
 from pathlib import Path
 
 import pytest
-from store_toys import outcome_of, plan_of, record, rows_of, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.unit import MAX_OUTPUT_BYTES
+from tests.support.store_toys import outcome_of, plan_of, record, rows_of, trajectory_of
 
 UNIT = trajectory_of(1, 1)
 

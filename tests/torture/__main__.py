@@ -1,6 +1,6 @@
-"""``python tests/torture``: every fault at full size, and the table of docs/faults.md.
+"""``python -m tests.torture``: every fault at full size, and the table of docs/faults.md.
 
-python tests/torture [--small] [--about runs|specs] [--only WORDS ...] [--write docs/faults.md]
+python -m tests.torture [--small] [--about runs|specs] [--only WORDS ...] [--write docs/faults.md]
 """
 
 import argparse
@@ -9,12 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import conftest  # the folders whose modules are imported next
-from catalogue import FAULTS, GROUPS_OF_SPECS
-from faults import suffer
-from page import page_with
-
-assert conftest.HERE
+from tests.torture.catalogue import FAULTS, GROUPS_OF_SPECS
+from tests.torture.faults import suffer
+from tests.torture.page import page_with
 
 
 def main() -> int:

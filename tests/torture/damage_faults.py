@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from faults import Tally, fault, sample
-from forking import servers
 from polars.testing import assert_frame_equal
-from session import PLAN, completed, heal, live, partial_runs, prepare
 
 from lnlab.errors import StoreError
 from lnlab.store.records.layout import RECORD_FILE
 from lnlab.store.store import Store
 from lnlab.tables import Results
-from tests.results_digest import results_digest
+from tests.support.forking import servers
+from tests.support.results_digest import results_digest
+from tests.torture.faults import Tally, fault, sample
+from tests.torture.session import PLAN, completed, heal, live, partial_runs, prepare
 
 GROUP = "Files that are not what was stored"
 PROMISE = "the damage is reported or without effect, every other row is shown as it was, a rerun has all rows again"
@@ -136,7 +136,7 @@ def damaged(folder: Path, full: bool, draw: Any) -> Tally:
     tally = Tally()
     pool = servers()
     undamaged = folder / "undamaged"
-    expected, sizes = pool.answer("damage_faults:finished_job", str(undamaged))
+    expected, sizes = pool.answer(f"{__name__}:finished_job", str(undamaged))
     changes = draw(sizes, tally)
     changes = changes if full else sample(changes, OF_THE_SUITE)
     portions = [changes[n : n + 500] for n in range(0, len(changes), 500)]
@@ -145,7 +145,12 @@ def damaged(folder: Path, full: bool, draw: Any) -> Tally:
         number, changes = portion
         place = folder / str(number)
         losses = pool.answer(
-            "damage_faults:damaged_job", str(place), str(undamaged), expected, changes, HEALED if full else 6
+            f"{__name__}:damaged_job",
+            str(place),
+            str(undamaged),
+            expected,
+            changes,
+            HEALED if full else 6,
         )
         shutil.rmtree(place)
         return losses

@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from faults import Tally, fault, sample
-from forking import Pool, servers
-from interposer import CHANGES, READS
-from power import crashes
+from tests.support.forking import Pool, servers
+from tests.support.interposer import CHANGES, READS
+from tests.torture.faults import Tally, fault, sample
+from tests.torture.power import crashes
 
 GROUP = "The process and the disk"
 PROMISE = "the store opens, nothing committed is lost or computed again, a rerun has the rows of an undisturbed run"
@@ -19,7 +19,7 @@ OF_THE_SUITE = 6
 
 def expectation(pool: Pool, folder: Path) -> tuple[str, list[str]]:
     """The digest of an undisturbed session, and the names of its changes."""
-    expected, changes = pool.answer("session:undisturbed_job", str(folder / "undisturbed"))
+    expected, changes = pool.answer("tests.torture.session:undisturbed_job", str(folder / "undisturbed"))
     return expected, changes
 
 
@@ -31,10 +31,10 @@ def killed(folder: Path, full: bool, moment: str) -> Tally:
 
     def at(number: int) -> list[str] | None:
         place = str(folder / str(number))
-        code, _ = pool.call("session:killed_job", place, number, moment)
+        code, _ = pool.call("tests.torture.session:killed_job", place, number, moment)
         if code != -9:
             return [f"change {number}: ended with {code} instead of being killed"]
-        losses = pool.answer("session:healed_job", place, expected)
+        losses = pool.answer("tests.torture.session:healed_job", place, expected)
         shutil.rmtree(place)
         return [f"change {number}: {loss}" for loss in losses]
 
@@ -70,14 +70,14 @@ def power_lost(folder: Path, full: bool) -> Tally:
     pool = servers()
     expected, _ = expectation(pool, folder)
     recording = folder / "calls.json"
-    calls = pool.answer("power:recorded_job", str(folder / "recorded"), str(recording))
+    calls = pool.answer("tests.torture.power:recorded_job", str(folder / "recorded"), str(recording))
     prefixes = sample(range(1, calls + 1), calls if full else OF_THE_SUITE)
     images = crashes(recording, prefixes, draws=2 if full else 1)
 
     def survive(image: tuple[str, dict[str, str | None], dict[str, int]]) -> list[str]:
         name, tree, promised = image
         place = folder / name
-        losses = pool.answer("power:survived_job", str(place), tree, promised, expected)
+        losses = pool.answer("tests.torture.power:survived_job", str(place), tree, promised, expected)
         shutil.rmtree(place)
         return [f"{name}: {loss}" for loss in losses]
 
@@ -92,19 +92,19 @@ def refused(folder: Path, full: bool, code: int, names: Sequence[str]) -> Tally:
     tally, silent = Tally(), 0
     pool = servers()
     expected, _ = expectation(pool, folder)
-    calls = pool.answer("session:calls_job", str(folder / "counted"), list(names))
+    calls = pool.answer("tests.torture.session:calls_job", str(folder / "counted"), list(names))
 
     def at(point: tuple[int, bool]) -> tuple[list[str], bool] | None:
         number, lasting = point
         place = folder / f"{number} {lasting}"
-        ended, answer = pool.call("session:refused_job", str(place), number, code, lasting, list(names))
+        ended, answer = pool.call("tests.torture.session:refused_job", str(place), number, code, lasting, list(names))
         if ended:
             return [f"call {number}: {answer}"], False
         message, count = answer
         if not count:
             return None
         losses = [] if not message or _names_cause(message, str(place), code) else [f"it says only: {message}"]
-        losses += pool.answer("session:healed_job", str(place), expected)
+        losses += pool.answer("tests.torture.session:healed_job", str(place), expected)
         shutil.rmtree(place)
         return [f"call {number}: {loss}" for loss in losses], not message
 

@@ -13,32 +13,31 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import toy_pieces
-from faults import Tally, fault
-from forking import servers
-from worker_faults import unit_of
-
 from lnlab.compile.work import Trajectory
 from lnlab.execute.scheduler import sweep
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
-from tests.results_digest import results_digest
-from tests.toy_specs import TRAINED, toy_spec
+from tests.support import toy_pieces
+from tests.support.forking import servers
+from tests.support.results_digest import results_digest
+from tests.support.toy_specs import TRAINED, toy_spec
+from tests.torture.faults import Tally, fault
+from tests.torture.worker_faults import unit_of
 
 GROUP = "Killed at random"
 PROMISE = (
     "nothing finished is lost or recorded twice, workers end with their parent, rows are those of an undisturbed run"
 )
-TOYS = Path(toy_pieces.__file__).parent
+ROOT = Path(__file__).parents[2]
 PARENT = f"""
 import json, sys
-sys.path.insert(0, {str(TOYS)!r})
+sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.execute import pool
 from lnlab.execute.scheduler import sweep
 from lnlab.store.store import Store
-from toy_pieces import load
+from tests.support.toy_pieces import load
 
 pool.PRELOADED.extend(["lnlab.execute.worker", "lnlab.execute.registry_loader"])
 if __name__ == "__main__":
@@ -162,7 +161,7 @@ def alone(spec: Path, store: Path, *more: str) -> tuple[int, str]:
     output = store.with_name(f"output of {store.name}")
     output.mkdir()
     given = (words, str(spec.parent), dict(os.environ), str(output), False)
-    ended, code = servers().call("tests.forked_jobs:command", *given)
+    ended, code = servers().call("tests.support.forked_jobs:command", *given)
     printed = "".join((output / name).read_text() for name in ("stdout", "stderr"))
     shutil.rmtree(output)
     return ended or code, printed

@@ -11,16 +11,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from faults import Tally, fault, sample
-from forking import servers
-from interposer import Call, Interposer, Perform
-from session import PLAN, compute, heal, live, prepare
-
 from lnlab.store.leases import LEASE_PERIOD, UNSIGNED_LEASE_PERIOD
 from lnlab.store.process_identity import this_process
 from lnlab.store.records.layout import LEASE_FILE, trajectory_folder
 from lnlab.store.store import Store
-from tests.results_digest import results_digest
+from tests.support.forking import servers
+from tests.support.interposer import Call, Interposer, Perform
+from tests.support.results_digest import results_digest
+from tests.torture.faults import Tally, fault, sample
+from tests.torture.session import PLAN, compute, heal, live, prepare
 
 GROUP = "Leases and clocks"
 PROMISE = "who lives keeps its lease, who is gone loses it, and a rerun has the rows of an undisturbed run"
@@ -95,13 +94,13 @@ def strange_lease(folder: Path, full: bool) -> Tally:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     pool = servers()
-    expected, _ = pool.answer("session:undisturbed_job", str(folder / "undisturbed"))
+    expected, _ = pool.answer("tests.torture.session:undisturbed_job", str(folder / "undisturbed"))
     tried = list(enumerate(cases(ended.pid)))
 
     def try_one(numbered: tuple[int, Case]) -> list[str]:
         number, (name, content, age, free) = numbered
         arguments = str(folder / str(number)), content.decode("latin-1"), age, free, expected
-        return [f"{name}: {loss}" for loss in pool.answer("lease_faults:lease_job", *arguments)]
+        return [f"{name}: {loss}" for loss in pool.answer(f"{__name__}:lease_job", *arguments)]
 
     for losses in pool.map(try_one, tried if full else sample(tried, OF_THE_SUITE)):
         tally.add(losses)
@@ -156,14 +155,14 @@ def jumping_clock(folder: Path, full: bool) -> Tally:
     """Sessions with three jumps each, anywhere."""
     tally, rng = Tally(), random.Random(2)
     pool = servers()
-    expected, changes = pool.answer("session:undisturbed_job", str(folder / "undisturbed"))
+    expected, changes = pool.answer("tests.torture.session:undisturbed_job", str(folder / "undisturbed"))
     sessions = [
         [(rng.randrange(1, len(changes)), rng.choice(JUMPS)) for _ in range(3)] for _ in range(200 if full else 4)
     ]
 
     def live_through(numbered: tuple[int, list[tuple[int, float]]]) -> list[str]:
         number, jumps = numbered
-        losses = pool.answer("lease_faults:clock_job", str(folder / str(number)), jumps, expected)
+        losses = pool.answer(f"{__name__}:clock_job", str(folder / str(number)), jumps, expected)
         return [f"jumps {jumps}: {loss}" for loss in losses]
 
     for losses in pool.map(live_through, list(enumerate(sessions))):

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from faults import Tally, fault, sample
-from forking import servers
-
 from lnlab.errors import SpecError
 from lnlab.specfile.load import load_spec
+from tests.support.forking import servers
+from tests.torture.faults import Tally, fault, sample
 
 GROUP = "Texts that are no specs"
 PROMISE = "each mistake is one line with its place, and no text costs more than 50 ms and 64 MiB"
@@ -150,7 +149,7 @@ def fuzzed(folder: Path, full: bool) -> Tally:
     pool = servers()
 
     def read(seed: int) -> tuple[list[str], float, float]:
-        return pool.answer("loader_faults:fuzzed_job", str(folder), seed, PORTION)
+        return pool.answer(f"{__name__}:fuzzed_job", str(folder), seed, PORTION)
 
     count_answers(tally, pool.map(read, range(tally.injected // PORTION)))
     return tally
@@ -237,7 +236,7 @@ def bombed(folder: Path, full: bool) -> Tally:
     def read(number: int) -> tuple[list[str], float, float]:
         name, path = chosen[number], folder / f"bomb{number}.yaml"
         path.write_bytes(contents[name])
-        code, answer = pool.call("loader_faults:bombed_job", str(path), name)
+        code, answer = pool.call(f"{__name__}:bombed_job", str(path), name)
         return answer if code == 0 else ([f"{name}: ended with {code}: {answer}"], 0.0, 0.0)
 
     tally = Tally(len(chosen))
@@ -313,5 +312,5 @@ def hostile_paths(folder: Path, full: bool) -> Tally:
     names, tally = reserved_paths(), Tally()
     (folder / "empty").mkdir()
     tally.injected = len(names)
-    count_answers(tally, [servers().answer("loader_faults:path_job", str(folder / "empty"), names)])
+    count_answers(tally, [servers().answer(f"{__name__}:path_job", str(folder / "empty"), names)])
     return tally

@@ -11,11 +11,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from faults import Tally, fault, sample
-from forking import Pool, Server, servers
-from loader_faults import SPECS
-from loader_typos import EVERY
-from loader_values import Where, registry_of, values_in, with_value
 from ruamel.yaml import YAML
 
 from lnlab.compile.check import check_spec
@@ -28,6 +23,11 @@ from lnlab.keys import digest
 from lnlab.registry import Flawed
 from lnlab.specfile.dump import spec_yaml
 from lnlab.specfile.load import SpecDocument, load_spec
+from tests.support.forking import Pool, Server, servers
+from tests.torture.faults import Tally, fault, sample
+from tests.torture.loader_faults import SPECS
+from tests.torture.loader_typos import EVERY
+from tests.torture.loader_values import Where, registry_of, values_in, with_value
 
 GROUP = "What is the same, and what is not"
 SAME = "a spec in other words has the keys of the same runs and measurements"
@@ -116,7 +116,7 @@ def written_otherwise(folder: Path, full: bool) -> Tally:
 
     def read(numbered: tuple[int, str]) -> list[str]:
         half, name = numbered
-        return pools[half].answer("loader_keys:written_job", str(folder), name, list(range(count))[half :: len(pools)])
+        return pools[half].answer(f"{__name__}:written_job", str(folder), name, list(range(count))[half :: len(pools)])
 
     try:
         for name in [spec.stem for spec in SPECS] if full else ["decoder_only"]:
@@ -187,7 +187,7 @@ def changed(folder: Path, full: bool) -> Tally:
     del folder  # nothing is written
     tally, pool = Tally(), servers()
     names = [spec.stem for spec in (SPECS if full else sample(SPECS, 2))]
-    for count, lost in pool.map(lambda name: pool.answer("loader_keys:changed_job", name), names):
+    for count, lost in pool.map(lambda name: pool.answer(f"{__name__}:changed_job", name), names):
         tally.injected += count
         tally.lost += lost
     return tally

@@ -5,10 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-from faults import Tally, fault, sample
-from forking import servers
-from loader_faults import GROUP, SPECS
-
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.check import check_spec
 from lnlab.corpora.files.fetch import data_roots
@@ -16,6 +12,9 @@ from lnlab.errors import SpecError
 from lnlab.issues import Issue
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec
+from tests.support.forking import servers
+from tests.torture.faults import Tally, fault, sample
+from tests.torture.loader_faults import GROUP, SPECS
 
 PROMISE = (
     "a misspelt key is reported with its line and column, or those of the value that a selection names with it, "
@@ -133,7 +132,7 @@ def misspelt(folder: Path, full: bool) -> Tally:
         by_spec.setdefault(name, []).append(typo)
     portions = [(name, part[n : n + PORTION]) for name, part in by_spec.items() for n in range(0, len(part), PORTION)]
     pool, tally, unguided = servers(), Tally(len(chosen)), list[str]()
-    for misplaced, without in pool.map(lambda portion: pool.answer("loader_typos:typo_job", *portion), portions):
+    for misplaced, without in pool.map(lambda portion: pool.answer(f"{__name__}:typo_job", *portion), portions):
         tally.lost += [f"not reported at its place: {typo}" for typo in misplaced]
         unguided += without
     share = 1 - len(unguided) / len(chosen)

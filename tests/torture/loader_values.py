@@ -13,11 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from faults import Tally, fault
-from forking import servers
 from jsonschema import Draft202012Validator
-from loader_faults import GROUP, SPECS
-from loader_typos import EVERY
 
 from lnlab.compile.check import check_spec
 from lnlab.compile.sweep.overlay import grids_of
@@ -25,6 +21,10 @@ from lnlab.issues import Issue
 from lnlab.registry import Registry
 from lnlab.specfile.dump import spec_yaml
 from lnlab.specfile.load import SpecDocument, load_spec, parse_spec
+from tests.support.forking import servers
+from tests.torture.faults import Tally, fault
+from tests.torture.loader_faults import GROUP, SPECS
+from tests.torture.loader_typos import EVERY
 
 PROMISE = "what the published schema refuses is refused at the changed value, with cause and remedy"
 SCHEMA = Path(__file__).parents[2] / "specs" / "experiment.schema.json"
@@ -235,7 +235,7 @@ def changed_values(folder: Path, full: bool) -> Tally:
         by_spec.setdefault(name, []).append(change)
     portions = [(name, part[n : n + PORTION]) for name, part in by_spec.items() for n in range(0, len(part), PORTION)]
     pool, tally, outcomes = servers(), Tally(), Counter[str]()
-    for answers in pool.map(lambda portion: pool.answer("loader_values:values_job", *portion), portions):
+    for answers in pool.map(lambda portion: pool.answer(f"{__name__}:values_job", *portion), portions):
         for outcome, loss in answers:
             tally.add([loss] if loss else [])
             outcomes[outcome] += 1

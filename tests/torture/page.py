@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from faults import Fault, Row
+from tests.torture.faults import Fault, Row
 
 BEGIN, END = "<!-- faults -->\n", "<!-- end of faults -->\n"
 HEAD = ("fault", "injected", "lost", "further counts")

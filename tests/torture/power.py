@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from interposer import Call, Interposer, Recorder
-from session import PLAN, heal, live, prepare
+from tests.support.interposer import Call, Interposer, Recorder
+from tests.torture.session import PLAN, heal, live, prepare
 
 Tree = dict[str, str | None]
 """Path below the root -> bytes of a file as base64; None: a folder."""

@@ -12,14 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from faults import Skipped, Tally, fault
-from forking import Pool, Server, begin, end, servers
-from session import completed, compute, heal, partial_runs, prepare, trained_plan
-
 from lnlab.compile.plan import Plan
 from lnlab.errors import StoreError
 from lnlab.store.store import Store
-from tests.results_digest import results_digest
+from tests.support.forking import Pool, Server, begin, end, servers
+from tests.support.results_digest import results_digest
+from tests.torture.faults import Skipped, Tally, fault
+from tests.torture.session import completed, compute, heal, partial_runs, prepare, trained_plan
 
 GROUP = "Many processes"
 PROMISE = "each unit is computed once, no reader sees a part, the rows are those of one process alone"
@@ -98,8 +97,8 @@ def digest_job(folder: str, name: str) -> str:
 
 def raced_job(folder: str, names: Sequence[str], readers: int) -> list[list[tuple[int, Any]]]:
     """All processes of a race at once, and beside them readers: how each of both ended, and what it returned."""
-    racing = [begin("process_faults:race_job", folder, name, seed, 30.0, 0.0) for seed, name in enumerate(names)]
-    reading = [begin("process_faults:read_job", folder, names[0]) for _ in range(readers)]
+    racing = [begin(f"{__name__}:race_job", folder, name, seed, 30.0, 0.0) for seed, name in enumerate(names)]
+    reading = [begin(f"{__name__}:read_job", folder, names[0]) for _ in range(readers)]
     raced = [end(*each) for each in racing]
     (Path(folder) / "over").write_text("")
     return [raced, [end(*each) for each in reading]]
@@ -109,7 +108,7 @@ def race(folder: Path, names: Sequence[str], rounds: int, readers: int) -> Tally
     """As many processes as names, and some readers."""
     tally, reads = Tally(), 0
     pool = servers()
-    alone = pool.answer("process_faults:alone_job", str(folder / "alone"), sorted(set(names)))
+    alone = pool.answer(f"{__name__}:alone_job", str(folder / "alone"), sorted(set(names)))
     for number in range(rounds):
         place = folder / str(number)
         prepare(place / "store")
@@ -120,14 +119,14 @@ def race(folder: Path, names: Sequence[str], rounds: int, readers: int) -> Tally
 
 
 def _one_race(pool: Pool, place: Path, names: Sequence[str], readers: int, alone: dict[str, str], tally: Tally) -> int:
-    ended, answers = pool.answer("process_faults:raced_job", str(place), names, readers)
+    ended, answers = pool.answer(f"{__name__}:raced_job", str(place), names, readers)
     losses = [f"a process ended with {code}: {answer}" for code, answer in ended if code or answer]
     losses += [f"a reader ended with {code}: {answer}" for code, answer in answers if code]
     losses += [f"a reader saw: {loss}" for code, answer in answers if not code for loss in answer[1]]
     computed = Counter(line for line in (place / "notes").read_text().splitlines() if line.startswith("computes"))
     losses += [f"{line} {count} times" for line, count in computed.items() if count > 1]
     for name, expected in alone.items():
-        if pool.call("process_faults:digest_job", str(place), name) != (0, expected):
+        if pool.call(f"{__name__}:digest_job", str(place), name) != (0, expected):
             losses.append(f"the rows of {name} differ")
     tally.injected += len(names)
     tally.lost += losses
@@ -173,7 +172,7 @@ def two_hosts(folder: Path, full: bool) -> Tally:
     require_hosts()
     tally, lost = Tally(), 0
     pool = servers()
-    alone = pool.answer("process_faults:alone_job", str(folder / "alone"), ["first"])["first"]
+    alone = pool.answer(f"{__name__}:alone_job", str(folder / "alone"), ["first"])["first"]
     hosts = [Host("first-host"), Host("second-host")]
     try:
         for number in range(20 if full else 2):
@@ -198,7 +197,7 @@ def _two_hosts(pool: Pool, hosts: list[Host], place: Path, number: int, alone: s
     period, plan = PERIOD if losing else 30.0, plan_named("first")
     with ThreadPoolExecutor(2) as threads:
         racing = [
-            threads.submit(host.call, "process_faults:race_job", str(place), "first", seed, period, 0.02)
+            threads.submit(host.call, f"{__name__}:race_job", str(place), "first", seed, period, 0.02)
             for seed, host in enumerate(hosts)
         ]
         if losing:
@@ -218,7 +217,7 @@ def _two_hosts(pool: Pool, hosts: list[Host], place: Path, number: int, alone: s
     missing = {unit.key for unit in plan.trajectories} - whole
     if len(missing) > losing:
         losses.append(f"{len(missing)} units were never committed")
-    return losses + pool.answer("process_faults:healed_job", str(place), alone)
+    return losses + pool.answer(f"{__name__}:healed_job", str(place), alone)
 
 
 def healed_job(folder: str, expected: str) -> list[str]:

@@ -12,9 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interposer import Interposer, Killer, Recorder, Refuser
-from store_toys import outcome_of, plan_of, rows_of
-
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import Measurement, Run, Trajectory
 from lnlab.errors import StoreError
@@ -27,7 +24,9 @@ from lnlab.store.records.layout import LEASE_FILE, trajectory_folder
 from lnlab.store.records.records import StoreReader
 from lnlab.store.store import Store
 from lnlab.tables import Results, frame
-from tests.results_digest import results_digest
+from tests.support.interposer import Interposer, Killer, Recorder, Refuser
+from tests.support.results_digest import results_digest
+from tests.support.store_toys import outcome_of, plan_of, rows_of
 
 STEPS, STRETCH = 6, 2
 TIRES_AFTER = 200

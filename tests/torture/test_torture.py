@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from catalogue import FAULTS
-from faults import suffer
-from page import NOT_YET, page_with, rows_of
+
+from tests.torture.catalogue import FAULTS
+from tests.torture.faults import suffer
+from tests.torture.page import NOT_YET, page_with, rows_of
 
 BY_NIGHT = (
     "killed after it",  # at the calls before which others are killed: a call later

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import toy_pieces
-from faults import Tally, fault
-
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.execute.scheduler import sweep
 from lnlab.keys import digest
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
+from tests.support import toy_pieces
+from tests.torture.faults import Tally, fault
 
 GROUP = "Workers"
 PROMISE = "the unit ends as it should, all others have the rows of an undisturbed run, and little is kept of output"

@@ -11,7 +11,7 @@ exact up to masks, and the same for the Hessian and the GGN. Other norms, placem
 times as much, and SLACK is in the middle of this range. A row in a pass through a graph needs about as much again, as
 every activation has a pending gradient. Before the first row, the second evaluation of a loss needs a forward pass,
 which is less. The estimate was 0.85 to 1.48 times the growth of a process, at 30 MB to 1.3 GB
-(``tests/benchmarks/curvature_memory.py``).
+(``benchmarks/curvature_memory.py``).
 """
 
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ import pytest
 from lnlab.app.request import Request, compile_request
 from lnlab.record.registries import load_registries
 from lnlab.store.store import Store
-from tests.toy_specs import toy_spec
+from tests.support.toy_specs import toy_spec
 
 SPEC = toy_spec(
     question="Does it run?",

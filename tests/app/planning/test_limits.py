@@ -12,7 +12,7 @@ from lnlab.app.request import compile_request
 from lnlab.compile.cost.duration import REFERENCE_SPEED
 from lnlab.compile.cost.memory import LIBRARIES
 from lnlab.errors import LabError
-from tests.toy_specs import ONE_BATCH, toy_spec
+from tests.support.toy_specs import ONE_BATCH, toy_spec
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import lnlab.execute.meta as meta
 from lnlab.app.planning.checks import check_profiles
 from lnlab.app.request import Request
 from lnlab.record.registries import load_registries
-from tests.toy_specs import ENCODER, toy_spec
+from tests.support.toy_specs import ENCODER, toy_spec
 
 SPEC = toy_spec(
     ENCODER,

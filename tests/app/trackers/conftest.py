@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import lnlab
-from tests.toy_specs import toy_spec
+from tests.support.toy_specs import toy_spec
 
 TRAINING = toy_spec(
     question="Does it learn?",

@@ -4,11 +4,11 @@ from collections import Counter
 from concurrent.futures import Future
 
 import pytest
-from toy_pieces import load
 
 from lnlab.execute.executor import WorkerLost
 from lnlab.execute.scheduler import MAX_LOSSES, sweep
 from lnlab.execute.worker import prepare
+from tests.support.toy_pieces import load
 
 
 class Threadless:

@@ -10,14 +10,14 @@ import time
 
 import pytest
 from polars.testing import assert_frame_equal
-from toy_pieces import load
 
 import lnlab
 from lnlab.errors import LabError
 from lnlab.execute.scheduler import sweep
 from lnlab.store.records.records import StoreReader, read_trajectory
 from lnlab.store.store import Store
-from tests.toy_specs import toy_data
+from tests.support.toy_pieces import load
+from tests.support.toy_specs import toy_data
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'lnlab[ray]'")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

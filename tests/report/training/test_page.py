@@ -5,11 +5,11 @@ import json
 
 import polars as pl
 import pytest
-from test_browser import CHROMIUM, browser, serious, tabs, visit
 
 from lnlab.report.write import write_report
 from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import table_schema
+from tests.report.test_browser import CHROMIUM, browser, serious, tabs, visit
 
 assert browser
 assert tabs
