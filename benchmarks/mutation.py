@@ -1,8 +1,8 @@
-"""Which wrong signs, comparisons and numbers the tests notice, in the code behind intervals, verdicts and curvature.
+"""Which wrong signs, comparisons and numbers the tests notice, behind intervals, verdicts, curvature, keys and stores.
 
 A sample of cosmic-ray's mutants is tried in copies of the last commit: each alone, against the tests of its package.
-Survivors are tried again against the tests of `make torture`, so that the last line says what it costs to run these by
-night. Each result is a line of a file. The same command goes on from there.
+Survivors are tried again against those that `make test` leaves out, so that the last line says what it costs to run
+these by night. Each result is a line of a file. The same command goes on from there.
 
 python benchmarks/mutation.py RESULTS.jsonl [mutants]
 """
@@ -29,6 +29,9 @@ TESTS = {
     "lnlab/claims": "tests/claims",
     "lnlab/analyse/statistics": "tests/analyse tests/claims",
     "lnlab/curvature": "tests/curvature",
+    "lnlab/store": "tests/store tests/test_files.py",
+    "lnlab/compile": "tests/compile tests/specfile",
+    "lnlab/select": "tests/analyse tests/claims",
 }
 """Package -> the folders of its tests."""
 OPERATORS = (
@@ -71,9 +74,9 @@ def work_in_copy(copies: str) -> None:
 
 
 def try_mutant(mutant: MutationSpec) -> str:
-    """Which tests notice a mutant: those of ``make test``, those of ``make torture``, or none."""
+    """Which tests notice a mutant: those of ``make test``, those that it leaves out, or none."""
     package = next(package for package in TESTS if mutant.module_path.is_relative_to(package))
-    for name, marker in (("day", "not torture"), ("night", "torture")):
+    for name, marker in (("day", "not torture and not nightly"), ("night", "torture or nightly")):
         marked = shlex.join(["-m", marker])
         command = f"{sys.executable} -m pytest -x -q -p no:xdist -p no:cacheprovider {marked} {TESTS[package]}"
         result = mutate_and_test([mutant], command, LONGEST)
@@ -100,7 +103,7 @@ def main(path: Path, number: int = 240) -> None:
             print(f"{len(done)} of {len(mutants)}: {left[future]}: {future.result()}", flush=True)
     counts = Counter(done[name] for name in mutants)
     day, night = (counts[name] / len(mutants) for name in ("day", "night"))
-    print(f"of {len(mutants)} mutants make test notices {day:.1%}, and make torture {night:.1%} more")
+    print(f"of {len(mutants)} mutants make test notices {day:.1%}, and those of the night {night:.1%} more")
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def test_its_fragments_make_a_spec(tmp_path, capsys):
         assert main(["check", str(path)]) == 0, capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("page", ["first_question", "extending", "committing", "verifying", "tables_from_elsewhere"])
 def test_its_commands_run_as_written(page, lnlab_process, tmp_path):
     shutil.copytree(DOCS / "examples", tmp_path, dirs_exist_ok=True)
@@ -130,6 +130,7 @@ def test_its_commands_run_as_written(page, lnlab_process, tmp_path):
         assert "2 claims: 2 supported" in outputs["lnlab run tokens.yaml"]
 
 
+@pytest.mark.nightly
 def test_the_example_of_an_own_model_runs_and_measures_both():
     names = runpy.run_path(str(DOCS / "examples" / "own_model.py"))
     assert set(names["rows"]["model"]) == {"post", "pre"}

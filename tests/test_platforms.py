@@ -118,8 +118,8 @@ def test_a_report_is_read_by_path_where_no_folder_can_be_opened(tmp_path, monkey
 
 
 def test_the_platforms_workflow_uses_actions_by_major_version_and_commands_that_exist():
-    workflow = YAML(typ="safe").load(ROOT / ".github" / "workflows" / "platforms.yml")
-    job = workflow["jobs"]["smoke"]
+    workflow = YAML(typ="safe").load(ROOT / ".github" / "workflows" / "nightly.yml")
+    job = workflow["jobs"]["platforms"]
     assert job["strategy"]["matrix"]["os"] == ["windows-latest", "macos-latest"]
     from typer.main import get_command
 

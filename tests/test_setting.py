@@ -78,7 +78,6 @@ def table_of(settings):
 SPECS = sorted((Path(__file__).parents[1] / "specs").glob("*.yaml"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "spec",
     [pytest.param(path, id=path.stem, marks=() if n % 4 == 0 else pytest.mark.torture) for n, path in enumerate(SPECS)],

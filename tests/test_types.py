@@ -43,7 +43,7 @@ def diagnostics(tmp_path_factory) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pyright_refuses_every_wrong_call_and_accepts_the_examples(diagnostics):
     """As mypy does, which ``make types`` asks."""
     errors = [(name, each) for name, said in diagnostics.items() for each in said if each["severity"] == "error"]
@@ -53,7 +53,7 @@ def test_pyright_refuses_every_wrong_call_and_accepts_the_examples(diagnostics):
     assert {(name, each["range"]["start"]["line"] + 1) for name, each in errors} == planted
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_editor_shows_the_fields_of_a_spec_and_what_they_take(diagnostics):
     shown, norm = (said["message"] for said in diagnostics["cell.py"])
     assert set(re.findall(r"(\w+): ", shown)) >= set(lnlab.Spec.model_fields)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from glob import glob
 from pathlib import Path
-from pickle import UnpicklingError
+from pickle import UnpicklingError  # noqa: TID251 - the error alone
 from typing import Any
 
 import torch
@@ -130,7 +130,7 @@ def _weights(path: Path) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
             return load_file(path)
-        content: Any = torch.load(path, map_location="cpu", weights_only=True)
+        content: Any = torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - weights alone
     except FileNotFoundError as error:
         raise LabError(Issue("not-found", str(path), "is not there", "name files of checkpoints")) from error
     except (OSError, SafetensorError, UnpicklingError, RuntimeError, EOFError) as error:

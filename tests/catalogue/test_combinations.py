@@ -81,12 +81,12 @@ def without_effect(state: State, site: Site) -> bool:
 
 NORMS, PLACEMENTS = list(REGISTRIES["norm"]), list(REGISTRIES["placement"])
 INSIDE = list(product(REGISTRIES["model"], ATTENTIONS))
-PARTS = 8
+PARTS = 16
 """Of the models and attentions a norm and a placement meet one part in every run, another from placement to placement:
 so each norm, and each placement, meets every model with every attention somewhere."""
 
 
-@pytest.mark.parametrize("part", ["one part", pytest.param("the other parts", marks=pytest.mark.torture)])
+@pytest.mark.parametrize("part", ["one part", pytest.param("the other parts", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("placement", PLACEMENTS, ids=lambda entry: entry.name)
 @pytest.mark.parametrize("norm", NORMS, ids=lambda entry: entry.name)
 def test_what_is_let_through_trains_and_what_is_refused_has_a_reason(norm, placement, part):

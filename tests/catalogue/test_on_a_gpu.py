@@ -11,11 +11,16 @@ from tests.catalogue.fake_gpu import GPU, FakeGpu
 from tests.support.pieces import TEXT, setting_with, smallest, speaks, state_for
 
 PROBES = list(REGISTRIES["probe"])
+IN_EVERY_RUN = ("evaluation", "gradient_norm", "hidden_norm", "update_effect")
+"""They read batches, gradients, activations and optimizers; the others are made of the same."""
 NOISE = 1e-10
 """Below it, a quantity is 0 but for rounding: 1e-4 of it is the square of the resolution of float32, 1e-7."""
 
 
-@pytest.mark.parametrize("entry", PROBES, ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry",
+    [pytest.param(e, id=e.name, marks=() if e.name in IN_EVERY_RUN else pytest.mark.nightly) for e in PROBES],
+)
 def test_no_probe_mixes_devices(entry, roots):
     task = {"task": TEXT} if speaks(entry) else {}
     state = state_for(smallest(entry), setting_with(REGISTRIES["model"]["encoder_decoder"], **task), roots)

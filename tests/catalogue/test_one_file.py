@@ -164,6 +164,7 @@ def test_the_page_names_the_file_to_copy_for_each_of_the_four():
         )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("place", ["in the package", "anywhere"])
 def test_a_copy_of_that_file_under_another_name_is_a_new_piece_and_nothing_else_is_needed(tmp_path, place):
     package = tmp_path / "lnlab"

@@ -32,6 +32,9 @@ ADAMS_EPSILON = 1e-8
 """That of Kingma and Ba; a large one hides what this is about."""
 
 
+COSTLY = ("sharpness", "hessian_spectrum", "output_perturbation")
+
+
 def said(choice) -> str:
     """A probe, and what is not as in the kept numbers."""
     plain = smallest(PROBES[choice["kind"]])
@@ -67,7 +70,13 @@ class Rounding:
             yield g + torch.where(size > 0, torch.finfo(g.dtype).eps * sign * torch.maximum(size, terms), 0.0)
 
 
-@pytest.mark.parametrize("choice", CHOICES, ids=said)
+def marks(choice):
+    """Three of the fifth that takes half of the time stay in every run: each of them as plain as its probe can be."""
+    costly = choice["kind"] in COSTLY and said(choice) not in COSTLY
+    return pytest.mark.nightly if costly or choice["kind"] == "along_step" else ()
+
+
+@pytest.mark.parametrize("choice", [pytest.param(c, id=said(c), marks=marks(c)) for c in CHOICES])
 def test_another_rounding_of_gradients_moves_no_quantity(choice, roots, monkeypatch):
     """With the large ε of the kept numbers, and what is no curvature of a state in training also with Adam's own.
 

@@ -101,6 +101,7 @@ def test_a_norm_of_an_installed_package_is_listed_checked_and_run(site):
     assert done.stderr == ""
 
 
+@pytest.mark.nightly
 def test_its_version_joins_the_key(site):
     keys = []
     for version in ("1", "2"):
@@ -111,6 +112,7 @@ def test_its_version_joins_the_key(site):
     assert len(set(keys)) == 2
 
 
+@pytest.mark.nightly
 def test_a_package_that_fails_is_named_in_one_line(site):
     site.install("import a_module_that_nobody_has")
     done = site.python("import sys; from lnlab.cli import main; sys.exit(main(['list', 'norm', '--json']))")

@@ -371,6 +371,7 @@ def test_an_unknown_piece_names_the_nearest(lnlab):
     assert said.err.startswith("lnlab list: no placement is called 'mxi'; did you mean 'mix'?")
 
 
+@pytest.mark.nightly
 def test_list_prints_schema_and_reference(lnlab):
     schema = lnlab("list", "--schema").json
     Draft202012Validator.check_schema(schema)

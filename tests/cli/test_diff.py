@@ -148,8 +148,8 @@ def test_a_commit_is_read_from_a_folder_below_the_root(lnlab, repository, monkey
     assert lnlab("diff", "HEAD:tiny.lock", "HEAD:specs/tiny.lock").code == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("recipe", ["in part", pytest.param("one claim", marks=pytest.mark.torture)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("recipe", ["in part", "one claim"])
 def test_git_finds_the_commit_that_moved_a_verdict(repository, once, client, tmp_path, monkeypatch, recipe):
     """The recipes of the guide: one leaves out a version that cannot be run, the other asks for one claim."""
     monkeypatch.setenv("PATH", os.pathsep.join([str(client(repository).parent), os.environ["PATH"]]))

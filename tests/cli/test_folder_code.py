@@ -81,6 +81,7 @@ def require_nothing_ran(folder, *command):
     assert (executed, done.returncode) == ("", 0), done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_no_command_runs_a_file_of_the_working_folder(planted, tmp_path):
     require_nothing_ran(planted, *CONSOLE, "run", "one.yaml", "-q")
     commands = get_command(app).commands
@@ -100,12 +101,14 @@ def test_python_m_runs_none_either(planted):
     require_nothing_ran(planted, sys.executable, "-m", "lnlab", "run", "one.yaml", "-q")
 
 
+@pytest.mark.nightly
 def test_a_task_on_a_cluster_runs_none(planted, monkeypatch):
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     assert ArrayTask(("check", "one.yaml"), planted)() == 0
     assert not (planted / RAN).exists()
 
 
+@pytest.mark.nightly
 def test_workers_of_a_script_that_stands_elsewhere_run_none(planted, tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import lnlab\nlnlab.run('one.yaml', progress=False)\n")

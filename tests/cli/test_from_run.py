@@ -151,7 +151,6 @@ def sizes(results, step):
     return rows.select("quantity", "stack", "layer", "sublayer", "tensor", "value").sort(pl.all()).rows()
 
 
-@pytest.mark.slow
 def test_its_first_weights_are_the_last_of_the_other_run_and_it_goes_on_as_that_run_would(run, known):
     """Constant SGD on one batch an epoch: 4 updates and 2 more from their weights are 6 updates."""
     Path("pretrain.yaml").write_text(PRETRAIN)
@@ -176,7 +175,6 @@ def test_its_first_weights_are_the_last_of_the_other_run_and_it_goes_on_as_that_
     assert sizes(longer, 0) == sizes(tuned, 0), "a state that is gone is computed again"
 
 
-@pytest.mark.slow
 def test_of_a_part_the_rest_begins_as_another_init_has_it_and_all_is_counted(lnlab, workdir, known):
     Path("pretrain.yaml").write_text(PRETRAIN)
     init = "init: {kind: from_run, spec: pretrain, parts: [encoder], of: xavier_uniform}\n"
@@ -217,7 +215,6 @@ def test_a_part_may_have_another_name_there(lnlab, workdir):
     assert "the run of 'pretrain' has no parameter 'encoder.layers.2." in lnlab("check", "tuned.yaml").err
 
 
-@pytest.mark.slow
 def test_a_unit_is_measured_beforehand_with_the_weights_that_it_begins_with(lnlab, workdir):
     Path("pretrain.yaml").write_text(PRETRAIN)
     Path("tuned.yaml").write_text(continued())

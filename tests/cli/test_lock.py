@@ -176,7 +176,6 @@ def swap(path, dice):
     path.write_bytes(dice.choice(others).read_bytes())
 
 
-@pytest.mark.slow
 def test_of_many_random_mutations_none_is_missed_and_none_crashes(repository):
     dice = random.Random(19)
     committed = [path for path in Path().rglob("*") if path.is_file()]
@@ -293,6 +292,7 @@ sys.exit(main(["verify", "specs/tiny.yaml", "--level", "1", "-w", "1"]))
 """
 
 
+@pytest.mark.nightly
 def test_a_report_is_drawn_again_to_the_same_bytes_on_another_day_in_another_folder_zone_locale_and_width(
     repository, tmp_path
 ):

@@ -117,6 +117,7 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
+@pytest.mark.nightly
 def test_a_reader_that_goes_away_ends_the_command_quietly():
     command = [sys.executable, "-m", "lnlab", "list", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:

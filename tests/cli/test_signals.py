@@ -87,7 +87,7 @@ def found_in(folder, lnlab_process):
         # The run alone is signalled by the tasks of test_slurm, too.
         pytest.param(signal.SIGTERM, False, 143, marks=pytest.mark.torture),
         (signal.SIGTERM, True, 143),
-        (signal.SIGHUP, True, 129),
+        pytest.param(signal.SIGHUP, True, 129, marks=pytest.mark.nightly),
     ],
 )
 def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(
@@ -143,6 +143,7 @@ def test_while_nothing_runs_the_command_ends_in_one_line(workdir, tiny):
     assert told == "lnlab: stopped by SIGTERM; what is finished is kept\n"
 
 
+@pytest.mark.nightly
 def test_so_does_one_that_loses_its_terminal(workdir, tiny, lnlab_process):
     Path("mine.py").write_text(STOPPED_HERE.format(number=int(signal.SIGHUP)))
     ended = lnlab_process(["run", "tiny.yaml", "--with", "mine.py"], workdir, workers=False)

@@ -143,6 +143,7 @@ def training(*jobs):
     return bool(jobs) and all(session_of(job) in sessions for job in jobs)
 
 
+@pytest.mark.nightly
 def test_the_units_of_a_killed_task_are_computed_by_another_which_goes_on_when_its_time_is_over(slurm, start, at_home):
     run = start("--tasks", "2", "--save-every", "3600", "--sbatch", "partition=short", "--sbatch", "account=lab")
     wait_for(lambda: training(*slurm.glob("*_0.json")), run)
@@ -163,6 +164,7 @@ def test_the_units_of_a_killed_task_are_computed_by_another_which_goes_on_when_i
         assert f"#SBATCH {line}" in lines
 
 
+@pytest.mark.nightly
 def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, start, at_home, lnlab_process):
     run = start("--tasks", "2", "--save-every", "3600")
     wait_for(lambda: any(map(training, slurm.glob("*.json"))), run)
@@ -236,6 +238,7 @@ if sys.orig_argv[2:4] == ["lnlab", "run"]:
 
 # submitit leaves its processes to end by themselves
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.nightly
 def test_two_of_submitits_own_processes_compute_every_unit_once_and_the_rows_are_those_of_home(
     slurm, at_home, monkeypatch
 ):

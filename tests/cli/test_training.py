@@ -45,7 +45,6 @@ def rows(results, table, until=99):
     return found.sort(found.columns).to_dicts()
 
 
-@pytest.mark.slow
 def test_what_is_asked_for_anew_is_computed_and_nothing_else(run):
     _, first = run(SPEC)
     assert stretches(first) == [(step, step + 1) for step in range(12)]

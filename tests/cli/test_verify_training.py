@@ -164,14 +164,13 @@ def test_later_rows_of_a_run_that_was_computed_in_part_stay(tables):
     assert dict(ratios.iter_rows()) == {0: 2.0, 2: 2.0, 4: 2.0, 6: 1.0, 8: 1.0}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_run_and_the_choice_of_a_rate_are_computed_again(lnlab, repository, workers):
     verified = lnlab("verify", "specs/tuned.yaml", "--level", "3", "-w", "2", "-q")
     assert verified.code == 0, verified.out
     assert verified.out.endswith("all 4 runs, computed again from nothing, have the same rows to the last bit.\n")
 
 
-@pytest.mark.slow
 def test_another_choice_of_a_rate_is_reported(lnlab, repository):
     """The committed choice is edited, and the lock made again: as if the rate had been picked by hand."""
     facts = REPORT / "data" / "experiment.json"
@@ -186,7 +185,7 @@ def test_another_choice_of_a_rate_is_reported(lnlab, repository):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("threads", "capability"),
     [pytest.param("1", "default", marks=pytest.mark.torture), ("2", "avx2"), ("4", "default")],

@@ -122,6 +122,7 @@ def test_what_needs_torch_says_in_one_line_what_to_install_and_a_run_with_nothin
     assert "0 units computed, 6 reused" in out
 
 
+@pytest.mark.nightly
 def test_tables_of_other_tools_are_judged(workdir):
     rows = [f"{opt},{seed},{1 + (opt == 'sgd') + seed / 100}" for opt in ("adam", "sgd") for seed in range(1, 7)]
     (workdir / "runs.csv").write_text("optimizer,seed,loss\n" + "\n".join(rows) + "\n")
@@ -150,6 +151,7 @@ print(json.dumps(described(load_registries(()))))
 """
 
 
+@pytest.mark.nightly
 def test_every_piece_is_registered_as_it_is_with_torch(tmp_path):
     """Names, versions, parameters with their defaults and schemas, nested choices, facts: all that a spec reads."""
     expected = json.loads(json.dumps(described(load_registries(()))))
@@ -158,6 +160,7 @@ def test_every_piece_is_registered_as_it_is_with_torch(tmp_path):
     assert without == expected
 
 
+@pytest.mark.nightly
 def test_a_piece_is_known_and_cannot_be_built_and_torch_stays_absent(tmp_path):
     program = """
 from lnlab.catalogue import REGISTRIES
@@ -189,6 +192,7 @@ for name in ("measure", "Recorder"):
     ]
 
 
+@pytest.mark.nightly
 def test_a_plugin_that_imports_torch_registers_its_pieces(tmp_path):
     shutil.copy(ROOT / "docs" / "examples" / "mine.py", tmp_path)
     ((code, out, err),) = commands(tmp_path, "--with mine.py list norm")
@@ -206,6 +210,7 @@ def test_with_torch_nothing_stands_in():
     assert "LayerNorm" in done.stdout, done.stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
@@ -230,6 +235,7 @@ def test_a_torch_that_is_installed_and_broken_is_told_in_one_line(workdir, line,
         assert message.endswith("; pip install --force-reinstall torch")
 
 
+@pytest.mark.nightly
 def test_a_folder_that_an_uninstalled_torch_left_behind_is_no_torch(tmp_path):
     (tmp_path / "torch" / "__pycache__").mkdir(parents=True)
     program = "from lnlab.training_extra import absent_packages; print(*absent_packages())"
@@ -243,6 +249,7 @@ def test_a_folder_that_an_uninstalled_torch_left_behind_is_no_torch(tmp_path):
     assert done.stdout.split() == list(PACKAGES), done.stderr
 
 
+@pytest.mark.nightly
 def test_pieces_are_listed_beside_a_torch_that_is_broken(workdir):
     (workdir / "torch").mkdir()
     (workdir / "torch" / "__init__.py").write_text("raise OSError('libtorch_cpu.so')")

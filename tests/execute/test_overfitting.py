@@ -26,8 +26,8 @@ MOVES = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.data
-@pytest.mark.slow
 def test_a_small_model_says_60_captions_again(multi30k_root, tmp_path):
     for name in FILES:
         with gzip.open(multi30k_root / "multi30k" / f"train.{name[-2:]}.gz", "rt", encoding="utf-8") as file:

@@ -27,7 +27,7 @@ SETTING = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_held_out_sentences_are_translated():
     torch.set_num_threads(1)
     setting = resolve_setting(SETTING, REGISTRIES)

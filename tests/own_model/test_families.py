@@ -542,6 +542,7 @@ def inputs_of(model, loss, batch):
     return inputs
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["gpt2", "nano_gpt", "vit", "timm_vit", "torch_encoder"])
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True:UserWarning")
 def test_the_largest_eigenvalue_is_that_of_pyhessian(name, monkeypatch):

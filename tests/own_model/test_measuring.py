@@ -189,7 +189,13 @@ def test_an_expression_is_framed_drawn_and_judged_like_a_quantity(mean_square):
             call()
 
 
-@pytest.mark.parametrize("name", ["gradient_norm", "hessian_spectrum", "parameter_rms", "sharpness"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gradient_norm",
+        *(pytest.param(n, marks=pytest.mark.nightly) for n in ("hessian_spectrum", "parameter_rms", "sharpness")),
+    ],
+)
 def test_charts_hold_every_seed(name, nano, nano_sites, tokens, language_loss):
     probes = ["gradient_norm", "parameter_size", {"kind": "hessian_spectrum", "draws": 1, "steps": 3}, "sharpness"]
     m = lnlab.measure(lambda _: nano(1), tokens, language_loss, probes=probes, seeds=2, sites=nano_sites)

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")  # of the client's own event loop
 def test_the_notebook_measures_a_gpt2(tmp_path, monkeypatch):
     pytest.importorskip("transformers", reason="transformers is not installed")

@@ -13,7 +13,7 @@ import torch
 import lnlab
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_the_trainer_of_transformers(tmp_path, small, some_batches):
     transformers = pytest.importorskip("transformers")
@@ -88,7 +88,7 @@ def test_the_trainer_of_transformers(tmp_path, small, some_batches):
     assert (runs.frame("global_gradient_norm")["value"] > 0.5).any()  # before clipping
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_the_trainer_of_lightning(small, some_batches, tmp_path, accumulate):
@@ -177,7 +177,7 @@ def spawned(kind, folder):
     assert [process.wait(180) for process in processes] == [0, 0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_two_processes_of_ddp_rank_0_records(tmp_path):
     folder = tmp_path / "run"
@@ -197,7 +197,7 @@ FAILURES_OF_RANK_0 = {
 """What is done on rank 0 alone, and must not leave the other waiting for its next step."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_two_processes_of_fsdp_local_norms_are_reduced_once(tmp_path, small, some_batches):
     folder = tmp_path / "run"

@@ -18,7 +18,6 @@ def page_of(folder):
     return re.sub(r"<[^>]+>", " ", re.sub(r"<(script|style|svg)[\s\S]*?</\1>", "", text))
 
 
-@pytest.mark.slow
 def test_two_placements_and_two_seeds_give_a_page_with_three_claims(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = runpy.run_path(str(DOCS / "examples" / "record_training.py"))
@@ -39,7 +38,7 @@ def test_two_placements_and_two_seeds_give_a_page_with_three_claims(tmp_path, mo
     assert len(list((tmp_path / "page" / "figures").glob("figure-*.svg"))) >= 5
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_the_trainer(tmp_path, monkeypatch):
     pytest.importorskip("transformers")
@@ -52,7 +51,7 @@ def test_the_trainer(tmp_path, monkeypatch):
     assert "GPT-2 in the Trainer" in page_of(tmp_path / "trainer-page")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")  # of the client's own event loop
 def test_the_notebook_with_the_trainer(tmp_path, monkeypatch):
     pytest.importorskip("transformers", reason="transformers is not installed")

@@ -52,8 +52,8 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kills", [20, pytest.param(50, marks=pytest.mark.torture)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("kills", [20, 50])
 def test_a_record_at_most_is_lost_to_each_kill(tmp_path, kills):
     path, progress = tmp_path / "run", tmp_path / "progress"
     progress.write_bytes(bytes(8))

@@ -35,5 +35,5 @@ SAMPLE = covering(PAGES)
 
 
 def marks_of(path):
-    """All others are for ``make torture``."""
+    """All others are for ``make all-tests``."""
     return () if path in SAMPLE else pytest.mark.torture

@@ -255,6 +255,7 @@ def test_a_stretch_that_alone_holds_something_is_never_dropped(store, root):
     assert [each.folder.name for each in superseded_records(records)] == [twice.folder.name]
 
 
+@pytest.mark.nightly
 def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidies(full, root, plan, forked, tmp_path):
     """With one pack there already, so that two are joined as well."""
     full.pack()

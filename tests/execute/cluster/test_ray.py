@@ -20,7 +20,7 @@ from tests.support.toy_pieces import load
 from tests.support.toy_specs import toy_data
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'lnlab[ray]'")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
 
 SPEC = toy_data(
     placement=None,
