@@ -55,3 +55,21 @@ def test_a_file_is_as_readable_as_any_other(tmp_path):
         pass
     (tmp_path / "b").touch()
     assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
+
+
+def test_every_byte_is_on_the_disk_before_it_has_the_name_and_the_name_before_the_call_returns(tmp_path, monkeypatch):
+    """What the system is asked, not what is said of it: a power cut keeps the old file or leaves the whole new one."""
+    path, asked, fsync = tmp_path / "a", [], os.fsync
+    path.write_bytes(b"old")
+
+    def recorded(handle):
+        facts = os.fstat(handle)
+        asked.append((facts.st_ino, facts.st_size, path.read_bytes()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    with files.replacing(path) as file:
+        file.write(b"new and longer")
+    new, folder = path.stat().st_ino, tmp_path.stat()
+    assert asked[0] == (new, len(b"new and longer"), b"old")
+    assert [(inode, content) for inode, _, content in asked[1:]] == [(folder.st_ino, b"new and longer")]

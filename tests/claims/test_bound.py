@@ -147,3 +147,11 @@ def test_an_exact_bound_on_nothing_is_not_testable(verdict):
 def test_a_log_bound_needs_a_positive_edge(verdict):
     with pytest.raises(LabError, match="at_most: an end that is not positive"):
         verdict([1.0] * 3, **BOUND, at_most=0)
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0, -1.0])
+def test_on_the_log_scale_a_zero_is_excluded_as_a_negative_number_is(verdict, zero):
+    """Its logarithm would be minus infinity, and so would be the mean."""
+    found = verdict([2.0, 2.1, 1.9, 2.05, 1.95, zero], kind="bound", at_least=1.0)
+    assert math.isfinite(found.estimate)
+    assert (found.n, found.low > 1.8) == (5, True)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from lnlab.analyse.statistics.page_trend import page_test
 from lnlab.claims.criterion import ONE_LOOK
@@ -114,3 +115,19 @@ def test_the_order_must_be_significant_even_where_the_ends_are():
     flat = np.array([[1.0, 9.0, 8.0, 2.0], [1.0, 8.0, 9.0, 2.1], [1.0, 9.0, 7.0, 2.05]])
     sample = Sample({1: 2.0, 2: 2.1, 3: 2.05}, log=True, trained=False)
     assert trend_verdict(sample, flat, Region(low=1.5))[0] == "undecided"
+
+
+RISING = [1.0, 2, 3, 4]
+ONE_SIDED = [[4.0, 3, 2, 1], [3.0, 4, 1, 2], [2.0, 1, 4, 3]]
+"""Beside four seeds that rise, these leave Page's test at p = 0.028: between half the level and all of it."""
+
+
+@pytest.mark.parametrize("way", ["along", "against"])
+def test_either_side_of_pages_test_has_half_of_the_level(way):
+    """Both words together are wrong in 5 % at most: scipy's p is above 2.5 %, so that the order decides nothing."""
+    blocks = np.array([RISING] * 4 + ONE_SIDED)
+    p = scipy.stats.page_trend_test(blocks, method="exact").pvalue
+    assert ONE_LOOK.tail == 0.025 < p < 0.05
+    sample = Sample({seed: 2 + 0.01 * seed for seed in range(len(blocks))}, log=True, trained=False)
+    verdict, detail, reason = trend_verdict(sample, blocks if way == "along" else blocks[:, ::-1], Region(low=1.5))
+    assert (verdict, detail) == ("undecided", None), reason

@@ -63,3 +63,11 @@ def test_too_many_points_are_refused_before_they_are_built(expanded):
 def test_an_axis_that_is_pinned_to_nothing_is_empty(expanded):
     _, found = expanded("[{placement: [post]}]", "placement=[]")
     assert [(issue.location.argument, issue.code) for issue in found] == [("-s placement=[]", "wrong-length")]
+
+
+def test_an_exception_may_name_a_value_that_is_a_list_or_several_values(expanded):
+    cuts = "[[], [freeze], [freeze, rescale]]"
+    for exception, left in (("[freeze]", [[], ["freeze", "rescale"]]), ("[[], [freeze]]", [["freeze", "rescale"]])):
+        raw, found = expanded(f"[{{interventions: {cuts}, except: [{{interventions: {exception}}}]}}]")
+        assert [r["interventions"] for r in raw] == left
+        assert found == []

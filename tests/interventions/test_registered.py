@@ -1,16 +1,13 @@
-"""What every registered intervention owes: a formula with its source, few parameters, numbers that stay, no trace."""
-
-import re
+"""What every registered intervention owes, formula and numbers apart (tests/catalogue): it acts and leaves no trace."""
 
 import pytest
 import torch
 from torch.optim import SGD, Adam
 
 from lnlab.interventions.intervention import interventions
-from lnlab.nn.sites import Site, parameter_uses
+from lnlab.nn.sites import Site
 
 ENTRIES = list(interventions)
-CITED = re.compile(r"``.+``[^:]*: .+ \(.+, (19|20)\d\d.*\)\.")
 LEAST = {
     "clamp": {"where": {"tensor": "branch"}},
     "equalize": {"where": {"tensor": "branch"}},
@@ -22,25 +19,6 @@ LEAST = {
     "rescale_gradient": {},
     "rescale_learning_rate": {"where": {}, "factor": 2},
     "unit_rows": {},
-}
-NUMBERS = {
-    "clamp": (1, 357.83592883311815),
-    "equalize": (1, 362.6505691881688),
-    "equalize_gradient": (1, 357.18909095864404),
-    "fix_update_size": (1, 332.7280375266027),
-    "freeze": (1, 337.37915795293105),
-    "mup_rates": (1, 412.38286707316945),
-    "rescale": (1, 307.6217761883894),
-    "rescale_gradient": (1, 554.9116749988923),
-    "rescale_learning_rate": (1, 377.6705467976117),
-    "unit_rows": (1, 304.29454452833784),
-}
-TELLING = {
-    "clamp": {"most": 0.5},
-    "equalize": {"through": "forward"},
-    "equalize_gradient": {"where": {"tensor": ["v", "o", "w1", "w2"]}},  # a key's bias has a gradient of rounding alone
-    "rescale": {"through": "backward"},
-    "rescale_gradient": {"spread": 1, "factor": 2},
 }
 
 
@@ -81,11 +59,6 @@ def changed(one, two):
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_first_line_is_formula_sentence_and_citation(entry):
-    assert CITED.fullmatch(entry.summary), entry.summary
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_it_says_on_what_it_acts(entry):
     assert entry.facts.acts_on in ("function", "update")
 
@@ -120,26 +93,8 @@ def test_a_step_inside_leaves_groups_and_gradients_as_they_were(model, intervene
     assert changed(before, snapshot(made, optimizer)) == ["weights"]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_numbers_move_only_with_the_version(model, intervene, batch, loss, entry):
-    """One number that depends on every logit and on every weight after two steps."""
-    made = model("post")
-    optimizer = SGD(made.parameters(), 0.1, momentum=0.9)
-    with intervene(entry.name, made, optimizer, **LEAST[entry.name] | TELLING.get(entry.name, {})):
-        for _ in range(2):
-            optimizer.zero_grad()
-            loss(made(batch), batch).backward()
-            optimizer.step()
-        logits = made(batch)
-    every = torch.cat([logits.flatten(), *(p.flatten() for _, p in parameter_uses(made))]).detach()
-    found = (every * torch.linspace(1, 2, len(every), dtype=torch.float64)).sum().item()
-    version, expected = NUMBERS[entry.name]
-    assert entry.version == version
-    assert found == pytest.approx(expected, rel=1e-6)
-
-
 def test_everything_registered_is_tested_here():
-    assert NUMBERS.keys() == LEAST.keys() == {entry.name for entry in ENTRIES}
+    assert LEAST.keys() == {entry.name for entry in ENTRIES}
 
 
 def test_the_site_of_a_resolved_choice_is_a_list_whatever_the_spec_wrote():

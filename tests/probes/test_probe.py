@@ -172,37 +172,6 @@ def test_appended_padding_changes_nothing(state, trained, evaluated, entry):
         assert one[1] == pytest.approx(two[1], rel=1e-3, abs=1e-6), one
 
 
-PASSES = {
-    "activation_moments": 6.0,
-    "adaptive_rate": 0.0,
-    "batch_dependence": 4.0,
-    "displacement": 0.0,
-    "gradient_histogram": 3.0,
-    "gradient_norm": 18.0,
-    "gradient_recursion": 60.0,
-    "hessian_spectrum": 37_836.0,
-    "hidden_norm": 6.0,
-    "input_norm": 0.0,
-    "io_jacobian": 16.0,
-    "norm_concentration": 1.0,
-    "norm_jacobian": 3.0,
-    "output_perturbation": 42.0,
-    "parameter_size": 0.0,
-    "psi_variance": 0.0,
-    "residual_dependency": 1.0,
-    "statistics_discrepancy": 16.0,
-    "stream_gradient": 18.0,
-    "token_cosine": 6.0,
-    "update_histogram": 0.0,
-    "update_size": 0.0,
-}
-
-
-@pytest.mark.parametrize(("name", "passes"), PASSES.items())
-def test_passes_count_forward_equivalents(name, passes):
-    assert probes[name].facts.passes(probes.resolve(name)) == passes
-
-
 OWN = ["gradient_norm", "gradient_histogram"]
 
 

@@ -3,14 +3,18 @@
 import os
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lnlab.errors import StoreError
 from lnlab.keys import digest_bytes
+from lnlab.store import files
+from lnlab.store.packing import remove_stretch
 from lnlab.store.records.checksummed import CorruptFile, to_checksummed_json
+from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.record import read_record
+from lnlab.store.records.record import Record, read_record
 from lnlab.store.records.records import read_trajectory
 from tests.support.store_toys import record, trajectory_of
 
@@ -111,3 +115,49 @@ def test_a_record_cannot_name_a_file_outside_its_folder(store, root):
     (found.folder / "record.json").write_bytes(replace(found, files=names).content())
     assert read_trajectory(root, UNIT.key).records == []
     assert "is missing" in read_trajectory(root, UNIT.key).damaged[0]
+
+
+def stretch(first, steps, status="finished", measurements=()):
+    outcome = {"status": status, "reason": None}
+    return Record(Path(f"{first}"), UNIT.key, first, steps, (), tuple(measurements), outcome, {})
+
+
+@pytest.mark.parametrize(
+    ("stretches", "covered"),
+    [
+        ([(0, 10), (2, 6)], 10),  # a shorter one that begins later hides nothing
+        ([(0, 10), (10, 10)], 10),
+        ([(0, 4), (4, 10)], 10),
+        ([(0, 4), (2, 10)], 10),
+        ([(0, 10), (2, 12), (3, 5)], 12),
+        ([(0, 4), (5, 10)], 4),  # nobody has update 5
+        ([(2, 10)], 0),
+        ([], 0),
+    ],
+)
+def test_what_overlapping_stretches_reach_is_their_union_from_the_first_update(stretches, covered):
+    assert coverage_of([stretch(*each) for each in stretches]).covered == covered
+    reached = set().union(*(range(*each) for each in stretches)) if stretches else set()
+    assert covered == next(n for n in range(13) if n not in reached)
+
+
+def test_a_stretch_that_failed_reaches_nothing():
+    assert coverage_of([stretch(0, 4), stretch(4, 10, "failed")]).covered == 4
+
+
+def test_a_stretch_that_is_removed_halfway_is_not_reported_as_damaged(store, root, monkeypatch):
+    """Whatever file goes first of the rest: without its record a stretch is what a killed worker leaves."""
+    record(store, UNIT)
+    (folder,) = {path.parent for path in committed(root, UNIT)}
+
+    def halfway(path):
+        (path / "sites.parquet").unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.shutil, "rmtree", halfway)
+    with pytest.raises(KeyboardInterrupt):
+        remove_stretch(folder)
+    assert folder.exists()
+    found = read_trajectory(root, UNIT.key)
+    assert (found.records, found.damaged) == ([], [])
+    assert store.damage() == []
