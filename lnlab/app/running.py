@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from lnlab.app.exports import export_finished, open_trackers
 from lnlab.app.missing_work import unfinished_runs, work_to_do
 from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
 from lnlab.app.request import Request, open_store, remembered_plan
@@ -18,7 +17,6 @@ from lnlab.errors import LabError, StoreError, nearest
 from lnlab.execute.executor import ExecutorKind
 from lnlab.issues import Issue
 from lnlab.printable import printable
-from lnlab.trackers.tracker import parse_destinations
 from lnlab.training_extra import require_training
 
 if TYPE_CHECKING:
@@ -98,7 +96,6 @@ def run_request(
     quiet: bool,
     executor: str,
     address: str | None,
-    export: Sequence[str] = (),
     max_minutes: float | None = None,
     max_memory: float | None = None,
     tasks: int | None = None,
@@ -118,7 +115,6 @@ def run_request(
         quiet: show none.
         executor: where units are computed.
         address: of a Ray cluster. None means ``RAY_ADDRESS``, else one of this machine.
-        export: trackers that show the runs as they end, as ``tensorboard``, ``mlflow:URI`` or ``wandb:PROJECT``.
         max_minutes: that the run may take. Seeds that do not fit are left out. None means no limit.
         max_memory: gigabytes that its workers together may have. None means all of the machine.
         tasks: number of tasks of a SLURM array. None means one for each unit, up to 16.
@@ -127,7 +123,7 @@ def run_request(
         rows_from: reports whose runs are not computed again. No claim is judged then.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus, the store, a tracker, a report, or the size of a unit.
+        LabError: what is wrong with the spec, a corpus, the store, a report, or the size of a unit.
     """
     from lnlab.claims.verdicts import Verdicts
     from lnlab.record.evidence import plan_results
@@ -137,7 +133,6 @@ def run_request(
     for option, given in (("--executor slurm", executor == ExecutorKind.slurm), ("--max-minutes", max_minutes)):
         if rows_from and given:
             raise LabError(Issue("wrong-option", "--rows-from", f"goes without {option}", "leave one of them out"))
-    trackers = open_trackers(parse_destinations(export), request.spec.stem, request.profile)
     stored = None if rows_from else remembered_plan(store, request)
     if stored is not None and not work_to_do(store.lacks(stored), retry_failed=retry_failed):
         store.used(stored)
@@ -175,7 +170,6 @@ def run_request(
             console=console,
             executor=ExecutorKind(executor),
             address=address,
-            trackers=trackers,
             memory=memory,
             tasks=tasks,
             sbatch=parameters,
@@ -191,9 +185,6 @@ def run_request(
             results = _without(results, summary.reported)
         unjudged = summary.interrupted or not wait or rows_from
         judged = Verdicts(() if unjudged else plan_verdicts(store, summary.stored, results, request.plugins))
-        export_finished(trackers, store, summary.stored, results)
-        if judged:
-            trackers.show_verdicts(judged)
     return RunResult(request, summary, results, verdicts=judged, rows_from=tuple(rows_from))
 
 
@@ -241,7 +232,6 @@ def run(
     progress: bool = True,
     executor: str = "local",
     address: str | None = None,
-    export: Sequence[str] = (),
     max_minutes: float | None = None,
     max_memory: float | None = None,
     tasks: int | None = None,
@@ -265,7 +255,6 @@ def run(
         progress: show it on standard error: bars on a terminal, lines in a notebook.
         executor: ``local``, ``slurm`` (tasks of an array that share the store) or ``ray`` (the nodes of a Ray cluster).
         address: of that cluster. None means ``RAY_ADDRESS``, or this process's connection, else one of this machine.
-        export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
         max_minutes: that the run may take, by its estimate: seeds that do not fit are left out.
         max_memory: gigabytes that all workers together may have.
         tasks: of a SLURM array, each with ``workers`` processes (by default one).
@@ -275,7 +264,7 @@ def run(
             ``lnlab report SPEC --rows-from`` puts their rows and those of the store together.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus, the store, the report, the cluster or a tracker.
+        LabError: what is wrong with the spec, a corpus, the store, the report or the cluster.
         KeyboardInterrupt: what has begun is kept, and the same call goes on from there.
     """
     from lnlab.consoles import stderr_console
@@ -291,7 +280,6 @@ def run(
         quiet=not progress,
         executor=executor,
         address=address,
-        export=export,
         max_minutes=max_minutes,
         max_memory=max_memory,
         tasks=tasks,

@@ -42,16 +42,6 @@ def run_spec(
     overrides: Overrides,
     folder: StoreFolder,
     plugins: Plugins,
-    export: Annotated[
-        list[str],
-        typer.Option(
-            "--export",
-            metavar="TRACKER[:PLACE]",
-            help="Show curves, settings and verdicts in tensorboard[:FOLDER], mlflow[:URI] or wandb[:PROJECT] too.",
-            default_factory=list,
-            show_default=False,
-        ),
-    ],
     sbatch: Annotated[
         list[str],
         typer.Option(
@@ -140,7 +130,6 @@ def run_spec(
         quiet=quiet,
         executor=executor,
         address=address,
-        export=export,
         max_minutes=max_minutes,
         max_memory=max_memory,
         tasks=tasks,

@@ -45,8 +45,7 @@ from lnlab.recorded.settings import differing_settings, nested_settings, split_a
 from lnlab.recording.live_export import LiveExport, exported_values
 from lnlab.recording.training_state import with_training
 from lnlab.recording.updates import HOOKS, Update, UpdateHooks, read_numbers
-from lnlab.trackers.tracked_run import flat_settings
-from lnlab.trackers.tracker import LiveHead, parse_destinations
+from lnlab.trackers.tracker import LiveHead, flat_settings, parse_destinations
 
 COSTLY = 0.02
 """The share of a run's time above which the recorder proposes another rhythm."""
@@ -129,7 +128,7 @@ class Recorder:
             _refuse("hooks", f"there is no hook '{wrong}'", f"choose from {', '.join(HOOKS)}")
         if probes and loss is None:
             _refuse("probes", "probes are given and no loss", "give loss=(model, batch) -> (sum, count)")
-        self._destinations = parse_destinations(export, "export", live=True)
+        self._destinations = parse_destinations(export)
         self._export: LiveExport | None = None
         self.folder = RunFolder(Path(to))
         self._settings = nested_settings(settings or {})

@@ -1,13 +1,8 @@
-"""TensorBoard: a folder a run, in it one event file whose name has the digest of what it holds.
+"""TensorBoard: the event file of a run in progress, in the folder of the run or below a log folder."""
 
-A file appears whole and takes the place of an older one, so that a run which is shown anew is never shown twice.
-"""
-
-import io
 import re
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
@@ -17,57 +12,10 @@ from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 from tensorboard.plugins.text.summary_v2 import text_pb
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from lnlab.files import replacing
-from lnlab.trackers.tracked_run import TrackedRun, TrackedVerdicts
-from lnlab.trackers.tracker import LiveHead, Tracker
+from lnlab.trackers.tracker import LiveHead
 
-_PREFIX = "events.out.tfevents.0.lnlab."
 _LIVE_PREFIX = "events.out.tfevents.lnlab."
 _LONGEST_NAME = 120
-
-
-def open_event_files(place: str, group: str) -> Tracker:
-    """The folder of an experiment below the log folder ``place``."""
-    return EventFiles(Path(place) / group)
-
-
-@dataclass(frozen=True)
-class EventFiles:
-    """The event files of one experiment, below ``folder``."""
-
-    folder: Path
-
-    def show(self, run: TrackedRun) -> None:
-        """Write a run: hyperparameters at its start, then every point of its curves."""
-        started = time.time() - run.seconds
-        events = [_event(hparams_pb(dict(run.settings), trial_id=run.key, start_time_secs=started), started)]
-        events += [
-            _event(scalar_pb(curve, value), started + run.seconds_at(step), step) for curve, step, value in run.curves
-        ]
-        self._write(f"{_file_name(run.name)} {run.key[:8]}", run.digest, events)
-
-    def show_verdicts(self, verdicts: TrackedVerdicts) -> None:
-        """Write the verdicts as texts, one a claim."""
-        now = time.time()
-        texts = (text_pb(f"verdicts/{claim}", sentence) for claim, sentence in verdicts.sentences.items())
-        self._write("verdicts", verdicts.digest, [_event(text, now) for text in texts])
-
-    def _write(self, name: str, digest: str, events: Iterable[Event]) -> None:
-        folder = self.folder / name
-        path = folder / f"{_PREFIX}{digest[:16]}"
-        if path.exists():
-            return
-        folder.mkdir(parents=True, exist_ok=True)
-        content = io.BytesIO()
-        records = RecordWriter(content)
-        for event in [Event(wall_time=time.time(), file_version="brain.Event:2"), *events]:
-            records.write(event.SerializeToString())
-        # Listed now, as the new file must not be among them.
-        older = list(folder.glob(f"{_PREFIX}*"))
-        with replacing(path) as file:
-            file.write(content.getvalue())
-        for former in older:
-            former.unlink(missing_ok=True)
 
 
 class LiveEvents:

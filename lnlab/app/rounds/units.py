@@ -1,10 +1,9 @@
 """Compute the units of a plan: the workers, the memory that they may use, and the display of progress."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lnlab.app.exports import OpenTrackers, exporting_units
 from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.progress import progress_reporter
 from lnlab.app.request import Request
@@ -44,7 +43,6 @@ class RunOptions:
         console: where progress is shown.
         executor: where units are computed.
         address: of the Ray cluster. None means ``RAY_ADDRESS``, else one of this machine.
-        trackers: where each run is shown as it ends.
         memory: bytes that all workers together may have. None means all there are.
         tasks: number of tasks of a SLURM array, each with ``workers`` processes. None means one for each unit, up to a
             limit.
@@ -60,7 +58,6 @@ class RunOptions:
     console: "Console"
     executor: ExecutorKind = ExecutorKind.local
     address: str | None = None
-    trackers: OpenTrackers = field(default_factory=OpenTrackers)
     memory: int | None = None
     tasks: int | None = None
     sbatch: tuple[tuple[str, str], ...] = ()
@@ -105,15 +102,11 @@ def compute_units(
     open_executor = where.executor(at_root.root, memory_plan, devices) if due_units else None
     names = unit_names(plan, costs)
     total = sum(costs.values())
-    with (
-        progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show,
-        exporting_units(manner.trackers, store, stored) as export,
-    ):
+    with progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show:
         peaks: dict[str, int] = {}
 
         def follow(event: Event) -> None:
             show(event)
-            export(event)
             if event.answer is not None and event.answer.peak_bytes:  # it may be unknown
                 peaks[event.unit] = event.answer.peak_bytes
 
