@@ -18,7 +18,7 @@ from lnlab.keys import Json
 from lnlab.referee.review import review_report
 from lnlab.referee.rule import ReviewLine
 from lnlab.referee.study import Neighbour, Study, Tuning
-from lnlab.report.contents import EXPERIMENT_FILE
+from lnlab.report.contents import EXPERIMENT_FILE, read_file
 from lnlab.report.facts import ReportFacts
 from lnlab.specfile.load import parse_leniently
 from lnlab.tables import Results
@@ -118,9 +118,9 @@ def neighbours_of(folder: Path, facts: ReportFacts) -> list[Neighbour]:
     neighbours: list[Neighbour] = []
     for other in sorted(reports.iterdir()) if reports.is_dir() else ():
         page = other.joinpath(*inside)
-        with suppress(OSError, pl.exceptions.PolarsError, ValueError, KeyError, TypeError):  # another's damage
-            if json.loads((page / EXPERIMENT_FILE).read_bytes())["name"] == facts.name:
+        with suppress(LabError, pl.exceptions.PolarsError, ValueError, KeyError, TypeError):  # another's damage
+            if json.loads(read_file(page, EXPERIMENT_FILE) or b"")["name"] == facts.name:
                 continue  # the same experiment under another name of its folder
-            table = pl.read_parquet(page / _VERDICTS_FILE)
+            table = pl.read_parquet(read_file(page, _VERDICTS_FILE) or b"")
             neighbours += [Neighbour(other.name, verdict) for verdict in verdicts_from_frame(table)]
     return neighbours

@@ -275,3 +275,12 @@ def test_the_head_of_a_page_says_what_is_contradicted_also_if_it_is_not_primary(
     head, _, body = (tmp_path / "index.html").read_text().partition("</header>")
     assert "1 contradicted" in head
     assert re.search("1 supported.*1 contradicted", re.sub("<.*?>", "", body))
+
+
+@pytest.mark.parametrize("name", ["experiment.json", "verdicts.parquet"])
+def test_a_report_is_written_beside_a_pipe_that_nobody_writes_to(small, tmp_path, promptly, name):
+    """Other reports of its folder are read, and this one would wait for ever: it is damaged as any other."""
+    write_report(tmp_path / "other", replace(small[0], name="other"), *small[1:])
+    (tmp_path / "other" / "data" / name).unlink()
+    os.mkfifo(tmp_path / "other" / "data" / name)
+    assert write_report(tmp_path / "report", *small).files
