@@ -15,15 +15,13 @@ from lnlab.app.reporting import refuse_without_plugins, tables_of_store
 from lnlab.app.request import Request, compile_request
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
-from lnlab.cli.terminal import err, one_line, print_json
+from lnlab.cli.terminal import print_json
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
-from lnlab.printable import shown_path
 from lnlab.record.looks import facts_of_report
 from lnlab.record.redraw import find_spec, judge_joined_tables, judge_tables
 from lnlab.record.registries import load_registries
 from lnlab.report.folder import data_files, read_folder
-from lnlab.report.moved import new_place
 from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.write import report_folder, write_drawn
@@ -107,13 +105,6 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     for folder in request.folders:
         into = request.target or folder
         try:
-            if not (folder / "data").is_dir() and (new := new_place(folder)) is not None:
-                if not several:
-                    what = "has moved, and holds no report"
-                    raise ReportError(Issue("not-found", str(folder), what, f"name {shown_path(new)}"))
-                if not drawing.quiet:
-                    err().print(one_line(f"{shown_path(folder)} has moved to {shown_path(new)}, and is left as it is"))
-                continue
             facts, results, verdicts = read_folder(folder)
             refuse_without_plugins(facts.plugins, request.plugins)
             # Called for its refusal: a folder that is absent is said before anything is judged.

@@ -302,45 +302,6 @@ def test_runs_of_a_page_that_is_drawn_anew_are_not_lost_unasked(lnlab, reports):
     assert "deep.yaml does not ask for 10 of its 10 runs, which would be lost" in refused.err
 
 
-def test_an_old_address_leads_to_the_page_that_it_became_part_of(lnlab, joined):
-    for name in ("shallow", "stored"):
-        shutil.rmtree(joined / name)
-    (joined / "moved.json").write_text('{"shallow": "both"}')
-    assert lnlab("index").code == 0
-    assert [path.name for path in (joined / "shallow").rglob("*")] == ["index.html"]
-    page = (joined / "shallow/index.html").read_text()
-    assert 'http-equiv="refresh" content="0; url=../both/index.html"' in page
-    assert '<a href="../both/index.html">both</a>' in page
-    assert "shallow" not in (joined / "index.html").read_text(), "it is no question of the index"
-    assert lnlab("index", "--check").code == 0
-    said = lnlab("report", "--from", "reports/both", "reports/shallow")
-    assert (said.code, said.out) == (0, "reports/both/index.html\n")
-    assert "reports/shallow has moved to reports/both" in said.err
-    refused = lnlab("report", "--from", "reports/shallow")
-    assert refused.code == 2
-    assert refused.err.splitlines()[0].endswith("name reports/both")
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("[", "cannot be read"),
-        ("[1]", "holds no table of names"),
-        ('{"a": "nowhere"}', "a leads to nowhere, which has no report"),
-        ('{"../a": "deep"}', "are not names of folders"),
-        ('{"shallow": "deep"}', "has a report of its own"),
-        ('{"a": "b", "b": "deep"}', "which has moved itself"),
-    ],
-)
-def test_a_table_of_moved_pages_that_leads_nowhere_is_refused(lnlab, reports, text, what):
-    (reports / "moved.json").write_text(text)
-    refused = lnlab("index")
-    assert refused.code == 2
-    assert len(refused.err.splitlines()) == 1
-    assert "reports/moved.json" in refused.err
-    assert what in refused.err
-
-
 def test_a_claim_that_is_measured_against_the_best_of_all_is_known_while_these_are_the_same(reports):
     joined = join_reports([reports / "shallow", reports / "deep"], load_registries(()))
     claim = joined.parts[0].claims["larger"]

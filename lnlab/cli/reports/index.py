@@ -48,17 +48,15 @@ def index(
     """Write FOLDER/index.html: the question, the answer and the verdicts of every report in FOLDER.
 
     The folder can be published as it is. A question has one card: the report of profile real, else the default one,
-    else the first one by name. A report that cannot be read has a card that says so. The page of a question that
-    FOLDER/moved.json names, old name to new name, leads to the page that it became part of.
+    else the first one by name. A report that cannot be read has a card that says so.
 
     Exit codes: 0 done; 1 a report cannot be read, or --check and something is out of date; 2 the command is wrong.
     """
     from lnlab.report.index import read_cards, render_index
-    from lnlab.report.moved import moved_pages
     from lnlab.report.readme import pictures, with_answers
 
     cards = read_cards(root, profiles or ())
-    contents = {root / "index.html": render_index(cards, templates).encode(), **moved_pages(root)}
+    contents = {root / "index.html": render_index(cards, templates).encode()}
     if readme is not None:
         try:
             text = read_user_file(readme, "README").decode()
