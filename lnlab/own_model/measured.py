@@ -25,7 +25,7 @@ from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, counted_o
 from lnlab.registry import Choice
 from lnlab.report.drawing import Drawing
 from lnlab.report.facts import ReportFacts
-from lnlab.report.paper.write import PaperStyle, write_paper
+from lnlab.report.paper.write import write_paper
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.tidy import name_of_expression
 from lnlab.report.words.wording import count_noun, join_words
@@ -287,12 +287,13 @@ class Measurements:
         sections: Entries | None = None,
         title: str | None = None,
         question: str | None = None,
-        style: PaperStyle | None = None,
+        serif: bool = False,
+        primary: bool = False,
     ) -> list[Path]:
         """Write what a paper includes, the article first: figures as PDF, tables, numbers and references.
 
-        Arguments as of ``report``, whose page is written beside it, in a folder of the same name, and ``style``, of
-        figures and tables.
+        Arguments as of ``report``, whose page is written beside it, in a folder of the same name. ``serif`` sets
+        figures in a typeface with serifs, ``primary`` leaves primary claims alone in the tables of verdicts.
 
         Raises:
             LabError: as of ``report``, or a section cannot be made.
@@ -300,7 +301,7 @@ class Measurements:
         into = Path(folder)
         page = into / into.resolve().name
         self.report(page, claims, sections=sections, title=title, question=question)
-        return write_paper([page], into, style or PaperStyle())
+        return write_paper([page], into, serif=serif, primary=primary)
 
     def _question(self, claims: Entries, sections: Entries, stated: Mapping[str, Json]) -> Question:
         values: dict[str, list[Json]] = {}

@@ -13,7 +13,7 @@ from lnlab.errors import ReportError
 from lnlab.report.contents import LARGEST_REPORT_FILE, is_report, list_files, read_file, reports_below
 from lnlab.report.folder import read_folder, save_folder, write_files
 from lnlab.report.index import read_cards
-from lnlab.report.paper.write import PaperStyle, write_paper
+from lnlab.report.paper.write import write_paper
 from lnlab.report.write import render_report
 
 
@@ -93,7 +93,7 @@ def test_every_command_that_reads_a_report_goes_through_the_door(report, plant, 
     with pytest.raises(ReportError):
         render_report(report)
     with pytest.raises(ReportError):
-        write_paper([report], tmp_path / "paper", PaperStyle())
+        write_paper([report], tmp_path / "paper")
     assert read_cards(report.parent)[0].error
 
 

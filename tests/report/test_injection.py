@@ -233,11 +233,11 @@ def test_no_string_is_a_command_of_latex(attacked, calm):
 
 
 def test_no_string_is_a_command_of_a_paper(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(write, "drawn_pdf", lambda *_, **__: (b"", "column"))  # figures are another test's
+    monkeypatch.setattr(write, "drawn_pdf", lambda *_, **__: (b"", 234.0))  # figures are another test's
     papers = []
     for name, strings in (("attacked", STRINGS), ("calm", [f"calm {n}" for n in range(len(STRINGS))])):
         out = spoiled(strings, small, tmp_path / name, broken=False)
-        write.write_paper([out], tmp_path / f"{name}_paper", write.PaperStyle())
+        write.write_paper([out], tmp_path / f"{name}_paper")
         papers.append(tmp_path / f"{name}_paper")
     evil, good = ({path.name: path for path in paper.glob("*.tex")} for paper in papers)
     assert set(evil) == set(good)

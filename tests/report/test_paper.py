@@ -15,7 +15,7 @@ from lnlab.report.page.latex import escape_latex
 from lnlab.report.paper.drawing import drawn_pdf
 from lnlab.report.paper.numbers import number_definitions, number_name, number_values, sentence_with_numbers
 from lnlab.report.paper.references import bibtex, cite, cited_references
-from lnlab.report.paper.write import PaperStyle, write_paper
+from lnlab.report.paper.write import write_paper
 from lnlab.report.write import write_report
 
 REPORTS = Path(__file__).parents[2] / "reports"
@@ -25,7 +25,7 @@ PAGE_WIDTH = re.compile(rb"/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)")
 @pytest.fixture(scope="module")
 def paper(folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("paper")
-    write_paper([folder], out, PaperStyle())
+    write_paper([folder], out)
     return out
 
 
@@ -42,50 +42,19 @@ def line_chart(series, width=780, **extra):
     return {"datasets": {"points": values}, "data": {"name": "points"}, **config, **view, **extra}
 
 
-def test_a_figure_fills_the_column_or_the_text_to_a_point():
-    column, width = drawn_pdf(line_chart(["a", "b"]), "column")
-    assert (width, column[:8]) == ("column", b"%PDF-1.5")
-    assert width_of(column) == pytest.approx(234, abs=1)
-    wide, width = drawn_pdf(line_chart(["a"], width=1200), "text")
-    assert (width, round(width_of(wide))) == ("text", 486)
-
-
-def test_many_names_of_series_take_several_rows_of_the_legend():
-    names = [f"a method with a long name, number {n}" for n in range(9)]
-    pdf, width = drawn_pdf(line_chart(names), "column")
-    assert width == "column"
-    assert width_of(pdf) <= 235
-    assert drawn_pdf(line_chart(["a"]), "column")[0] != pdf
-
-
-def test_panels_that_would_be_too_narrow_take_several_rows():
-    values = [{"x": x, "y": x, "panel": panel} for panel in "abcd" for x in (1, 2)]
-    encoding = {channel: {"field": channel, "type": "quantitative"} for channel in "xy"}
-    spec = {
-        "datasets": {"points": values},
-        "data": {"name": "points"},
-        "facet": {"field": "panel", "type": "nominal"},
-        "columns": 4,
-        "spec": {"mark": "line", "encoding": encoding, "width": 180, "height": 120},
-    }
-    pdf, width = drawn_pdf(spec, "column")
-    assert width == "column"
-    assert width_of(pdf) <= 235
-    height = float(PAGE_WIDTH.search(pdf)[2])
-    one_row = float(PAGE_WIDTH.search(drawn_pdf({**spec, "columns": 4}, "text")[0])[2])
-    assert height > 1.3 * one_row
-
-
-def test_a_column_of_labels_that_finds_no_room_takes_the_text():
-    labels = ["a sentence as the label of a row that takes half of the page by itself, and more"]
-    spec = line_chart(["a"])
-    spec["encoding"]["y"] = {"datum": labels[0], "type": "nominal", "axis": {"labelLimit": 900}}
-    assert drawn_pdf(spec, "column")[1] == "text"
+def test_letters_of_a_figure_are_seven_and_a_half_points_and_none_is_wider_than_the_text():
+    pdf, width = drawn_pdf(line_chart(["a", "b"], width=600))
+    assert pdf[:8] == b"%PDF-1.5"
+    assert 600 < width * 13 / 7.5 < 700
+    assert width_of(pdf) == pytest.approx(width, abs=1)
+    wide, width = drawn_pdf(line_chart(["a"], width=1200))
+    assert width == 486
+    assert width_of(wide) == pytest.approx(486, abs=1)
 
 
 def test_serifs_are_another_typeface():
-    assert b"LiberationSerif" in drawn_pdf(line_chart(["a"]), "column", serif=True)[0]
-    assert b"LiberationSerif" not in drawn_pdf(line_chart(["a"]), "column")[0]
+    assert b"LiberationSerif" in drawn_pdf(line_chart(["a"]), serif=True)[0]
+    assert b"LiberationSerif" not in drawn_pdf(line_chart(["a"]))[0]
 
 
 def test_a_paper_is_one_reference_with_authors_year_title_and_address():
@@ -131,7 +100,7 @@ def test_files_and_labels_begin_with_the_spec(paper):
 
 
 def test_primary_claims_alone(folder, paper, tmp_path, verdicts):
-    write_paper([folder], tmp_path, PaperStyle(primary=True))
+    write_paper([folder], tmp_path, primary=True)
     rows = (tmp_path / "xiong_fig3-verdicts.tex").read_text().count(r"} \\" + "\n")
     assert (
         rows == sum(v.primary for v in verdicts) < (paper / "xiong_fig3-verdicts.tex").read_text().count(r"} \\" + "\n")
@@ -140,11 +109,11 @@ def test_primary_claims_alone(folder, paper, tmp_path, verdicts):
 
 def test_two_reports_of_one_spec_are_refused(folder, tmp_path):
     with pytest.raises(ReportError, match="two reports are of xiong_fig3"):
-        write_paper([folder, folder], tmp_path, PaperStyle())
+        write_paper([folder, folder], tmp_path)
 
 
 def test_the_command_names_the_article(folder, tmp_path, capsys):
-    assert main(["paper", str(folder), "--width", "text", "--out", str(tmp_path / "p"), "-q"]) == 0
+    assert main(["paper", str(folder), "--out", str(tmp_path / "p"), "-q"]) == 0
     assert capsys.readouterr().out.strip().endswith("p/article.tex")
     assert "figure*" in (tmp_path / "p" / "xiong_fig3-figure-1.tex").read_text()
 
@@ -161,7 +130,7 @@ def test_the_article_compiles_without_an_overfull_box(small, tmp_path):
     facts, results, verdicts = small
     write_report(tmp_path / "report", facts, results, verdicts)
     paper = tmp_path / "paper"
-    write_paper([tmp_path / "report"], paper, PaperStyle())
+    write_paper([tmp_path / "report"], paper)
     for command in (["pdflatex", "-interaction=batchmode", "article"], ["bibtex", "article"]) * 2 + (
         ["pdflatex", "-interaction=batchmode", "article"],
     ):

@@ -4,7 +4,6 @@ Names and labels begin with the spec, so that several reports share a folder. ``
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -14,35 +13,21 @@ from lnlab.report.compose import build_parts
 from lnlab.report.folder import read_folder, write_files
 from lnlab.report.page.figures import draw_parts
 from lnlab.report.page.latex import escape_latex
-from lnlab.report.paper.drawing import Width, drawn_pdf
+from lnlab.report.paper.drawing import COLUMN, drawn_pdf
 from lnlab.report.paper.numbers import number_definitions, sentence_with_numbers
 from lnlab.report.paper.references import bibtex, cite, cited_references
 from lnlab.report.paper.tables import section_table, verdict_tables
 from lnlab.report.words.answer_text import answers_of_profile
 
 
-@dataclass(frozen=True)
-class PaperStyle:
-    """How a paper wants its figures and tables.
-
-    Attributes:
-        width: of a column or of the text.
-        serif: figures in a typeface with serifs.
-        primary: tables of verdicts hold primary claims only.
-    """
-
-    width: Width = "column"
-    serif: bool = False
-    primary: bool = False
-
-
-def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[Path]:
+def write_paper(folders: Sequence[Path], out: Path, *, serif: bool = False, primary: bool = False) -> list[Path]:
     """Write the figures, tables, numbers and references of reports into ``out``, the article first.
 
     Args:
         folders: reports, each of another spec.
         out: the folder.
-        style: of figures and tables.
+        serif: set figures in a typeface with serifs.
+        primary: put primary claims only into the tables of verdicts.
 
     Raises:
         ReportError: a report cannot be read, two are of one spec, a section cannot be made, or ``out`` not be written.
@@ -74,9 +59,9 @@ def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[P
             heading = (drawn.part.heading or (section.finding if section else "")).strip().rstrip(".")
             for figure in drawn.figures:
                 stem = f"{name}-{figure.stem}"
-                files[f"{stem}.pdf"], width = drawn_pdf(figure.spec, style.width, serif=style.serif)
+                files[f"{stem}.pdf"], width = drawn_pdf(figure.spec, serif=serif)
                 text = _FIGURE.format(
-                    environment="figure" if width == "column" else "figure*",
+                    environment="figure" if width <= COLUMN else "figure*",
                     file=stem,
                     headline=rf"\textbf{{{escape_latex(heading)}.}} " if heading else "",
                     caption=escape_latex(figure.chart.caption),
@@ -88,7 +73,7 @@ def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[P
                 if (table := section_table(name, grid)) is not None:
                     files[f"{name}-{grid.stem}.tex"] = table.encode()
                     body.append(rf"\input{{{name}-{grid.stem}}}")
-        judged = [verdict for verdict in verdicts if verdict.primary or not style.primary]
+        judged = [verdict for verdict in verdicts if verdict.primary or not primary]
         tables = list(verdict_tables(facts, judged, cite(facts.source.get("cite", ""), references)))
         if tables:
             files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()
