@@ -28,7 +28,6 @@ from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
 from lnlab.specfile.expressions import named_expressions
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.seeds import short_list
-from lnlab.specfile.step_levels import step_level
 from lnlab.tables import Results
 
 WHOLE_TABLES = ("spectra",)
@@ -51,8 +50,7 @@ def quantities_of_claim(claim: Claim) -> set[str]:
     """The quantities that a claim is about. An expression counts as the quantities that it names."""
     selections = list(claim_selections(claim))
     names = [name for selection in selections for name in value_list(selection.get("quantity"))]
-    levels = [level.quantity for selection in selections if (level := step_level(selection.get("step")))]
-    return {part for name in (*names, *levels) if isinstance(name, str) for part in named_parts(name)}
+    return {part for name in names if isinstance(name, str) for part in named_parts(name)}
 
 
 def quantities_of_section(section: Mapping[str, Json], others: Collection[str] = ()) -> set[str]:
@@ -71,8 +69,7 @@ def quantities_of_section(section: Mapping[str, Json], others: Collection[str] =
     implied = registry.entries[asked["kind"]].facts.implied if asked["kind"] in registry.entries else ()
     known = quantities.entries.keys() | MEASURED.keys() | set(others)
     named = [asked["quantity"]] if isinstance(asked.get("quantity"), str) else []
-    levels = [level.quantity for text in texts_in(asked) if (level := step_level(text))]
-    parts = {part for name in (*named, *levels, *named_expressions(asked)) for part in named_parts(name)}
+    parts = {part for name in (*named, *named_expressions(asked)) for part in named_parts(name)}
     return (known & set(texts_in(asked))) | set(implied) | parts
 
 
@@ -140,7 +137,7 @@ def _place_of(selection: Conditions) -> Conditions | None:
     quantity = selection.get("quantity")
     if not isinstance(quantity, str) or quantity_facts(quantity) is not None or named_parts(quantity) != (quantity,):
         return None
-    if selection.get(REFERENCE) is not None or step_level(selection.get("step")) is not None:
+    if selection.get(REFERENCE) is not None:
         return None
     named = {key: selection[key] for key in _PLACE if key in selection}
     if not named or any(not isinstance(value, str) for values in named.values() for value in value_list(values)):

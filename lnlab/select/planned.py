@@ -18,7 +18,6 @@ from lnlab.select.variants import Members, Variants
 from lnlab.specfile.columns import COLUMNS, EVALUATION, GRID, LAST, LAYER_ENDS, METHOD, TIMES, VOCABULARY
 from lnlab.specfile.expressions import UNREADABLE, Expression, expression_of
 from lnlab.specfile.references import REFERENCE
-from lnlab.specfile.step_levels import step_level
 from lnlab.specfile.values import kind_label
 
 NO_VALUE = Issue("wrong-type", (), "found []", "give at least one value, or leave the key out")
@@ -129,8 +128,6 @@ class PlannedRuns:
         if key == "step" and value is not None:
             if value == LAST or (whole and value >= 0):
                 return None
-            if isinstance(value, str) and value.startswith("at "):
-                return self._issue_of_level(value)
             remedy = {"init": "write 0", "end": "write last"}.get(str(value), "count updates from 0, or write last")
             return _no_such_row(key, value, remedy)
         if known is None or value is None or value in known or value == UNREADABLE:
@@ -143,24 +140,6 @@ class PlannedRuns:
             return _no_such_row(key, value, remedy)
         more = sites_left_out(known) if key in ("sublayer", "tensor") else ""
         return _no_such_row(key, value, _nearest(value, known) + more)
-
-    def _issue_of_level(self, written: str) -> Issue | None:
-        """What is wrong with a step that is a level of another quantity."""
-        level = step_level(written)
-        if level is None:
-            remedy = "write it as at loss 2.0, or at validation loss 2.0"
-            return Issue("wrong-type", ("step",), f"{written!r} is no level of a quantity", remedy)
-        splits = self.splits.get(level.quantity, ())
-        if self.quantities is not None and level.quantity not in self.quantities:
-            remedy = _nearest(level.quantity, self.quantities)
-            return Issue("unknown-name", ("step",), f"no quantity '{level.quantity}' is measured here", remedy)
-        if level.split is not None and level.split not in splits:
-            what = f"'{level.quantity}' is not measured on {level.split}"
-            return Issue("empty-selection", ("step",), what, f"it is there on {', '.join(splits) or 'no split'}")
-        if level.split is None and len(splits) > 1:
-            what = f"'{level.quantity}' is there on {' and '.join(splits)}"
-            return Issue("ambiguous", ("step",), what, f"name one: at {splits[-1]} {level}")
-        return None
 
     def _issue_of_expression(self, expression: Expression) -> Issue | None:
         """What is wrong with an expression over quantities: with one of them, a condition on it, or how they meet.

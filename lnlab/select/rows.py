@@ -7,10 +7,9 @@ from contextlib import suppress
 
 import polars as pl
 
-from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.plugins import building
-from lnlab.select.quantity import SITE, STATE, quantities, quantity_fact
+from lnlab.select.quantity import STATE, quantities, quantity_fact
 from lnlab.select.references import NoReference
 from lnlab.select.run_status import stopped_early
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection, value_list
@@ -18,7 +17,6 @@ from lnlab.select.settings import NothingSelected, settings_of
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import LAST
 from lnlab.specfile.references import BEST, REFERENCE
-from lnlab.specfile.step_levels import StepLevel, step_level
 from lnlab.specfile.values import matches
 from lnlab.tables import Results
 
@@ -109,8 +107,6 @@ def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json)
     """The rows that meet one condition."""
     if key == "layer":
         return _layers(results, rows, value_list(condition))
-    if key == "step" and (level := step_level(condition)) is not None:
-        return _at_level(results, rows, level)
     if key == "step" and LAST in value_list(condition):
         return _steps(results, rows, value_list(condition))
     if key in rows.columns:
@@ -135,74 +131,6 @@ def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFr
     last = pl.coalesce(pl.col("step").filter(pl.col("_whole")).max().over(group), "_end")
     numbers = [step for step in steps if isinstance(step, int | float) and not isinstance(step, bool)]
     return rows.filter(pl.col("step").is_in(numbers) | (pl.col("step") == last)).drop("_end", "_whole")
-
-
-def level_crossings(results: Results, level: StepLevel) -> pl.DataFrame:
-    """``run at nearest``: the updates after which a run first is at a level, straight between its records.
-
-    A run reaches the level where its curve is first on the other side than at its first record. ``at`` is null for a
-    run that never reaches it, and ``nearest`` is the finite value that is nearest to it.
-
-    Raises:
-        NothingSelected: the quantity was not measured, or has several numbers of a run at a step.
-    """
-    if (key := f"step at {level}") in results.derived:
-        return results.derived[key]
-    place = f"step: at {level}"
-    rows = plain_rows(results, parse_selection({"quantity": level.quantity}))
-    rows = rows.filter(pl.col("value").is_finite())
-    if rows.is_empty():
-        what = f"nothing measured is called '{level.quantity}'"
-        raise NothingSelected(Issue("not-measured", place, what, "name a quantity of whole runs"))
-    # A number at a site is none of the whole run.
-    whole = [column for column in SITE if column in rows.columns]
-    rows = rows.filter(pl.all_horizontal(pl.col(whole).is_null())) if whole else rows
-    splits = rows["split"].drop_nulls().unique().sort().to_list() if "split" in rows.columns else []
-    if level.split is not None:
-        rows = rows.filter(pl.col("split") == level.split) if splits else rows.clear()
-    elif len(splits) > 1:
-        remedy = f"name one: at {splits[-1]} {level}"
-        raise NothingSelected(Issue("ambiguous", place, f"it is there on {' and '.join(splits)}", remedy))
-    if rows.is_empty() or rows.select("run", "step").is_duplicated().any():
-        count = "no number" if rows.is_empty() else "several numbers"
-        what = f"'{level.quantity}' has {count} of a whole run at a step"
-        raise NothingSelected(Issue("ambiguous", place, what, f"it is there on {', '.join(splits) or 'no split'}"))
-    value, step = pl.col("value"), pl.col("step")
-    rows = rows.sort("run", "step", maintain_order=True)
-    side = (value - level.value).sign()
-    reached = (side == 0) | (side != side.first().over("run"))
-    before, was = step.shift().over("run"), value.shift().over("run")
-    between = before + (level.value - was) / (value - was) * (step - before)
-    at = pl.when(side == 0).then(step.cast(pl.Float64)).otherwise(between)
-    far = (value - level.value).abs()
-    crossings = rows.with_columns(_reached=reached, _at=at).group_by("run", maintain_order=True)
-    found = crossings.agg(at=pl.col("_at").filter("_reached").first(), nearest=value.sort_by(far).first())
-    results.derived[key] = found
-    return found
-
-
-def _at_level(results: Results, rows: pl.DataFrame, level: StepLevel) -> pl.DataFrame:
-    """The rows where each run first reaches a level, by linear interpolation. ``step`` is rounded up.
-
-    A run that is not there, or has no records on both sides of it, has no row.
-    """
-    crossings = level_crossings(results, level).drop_nulls("at").select("run", _at="at")
-    # Columns that tell one curve along ``step`` from another: each is read between its own records.
-    line = [
-        name
-        for name, kind in rows.schema.items()
-        if name not in ("step", "value", "measurement") and not kind.is_nested()
-    ]
-    rows = rows.join(crossings, on="run", maintain_order="left").sort("step", maintain_order=True)
-    before, was = pl.col("step").shift().over(line), pl.col("value").shift().over(line)
-    rows = rows.with_columns(_before=before, _was=was).filter(pl.col("step") >= pl.col("_at"))
-    first = rows.unique(line, keep="first", maintain_order=True)
-    exact = pl.col("step") == pl.col("_at")
-    share = (pl.col("_at") - pl.col("_before")) / (pl.col("step") - pl.col("_before"))
-    value = pl.when(exact).then("value").otherwise(pl.col("_was") + share * (pl.col("value") - pl.col("_was")))
-    first = first.filter(exact | pl.col("_before").is_not_null())
-    step = pl.col("_at").ceil().cast(rows.schema["step"])
-    return first.with_columns(value=value, step=step).drop("_at", "_before", "_was")
 
 
 def _layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.DataFrame:

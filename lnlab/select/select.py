@@ -2,8 +2,7 @@
 
 ``layer`` may be ``first`` or ``last``, counted in the stack of that row, and ``step`` may be ``last``, where a run that
 comes to its end is measured last. A quantity that is measured at sites and along the curve needs ``split``, which is
-null at sites. A quantity along a line has its place on the line as ``x``. ``step`` may also be a level of another
-quantity (``lnlab.specfile.step_levels``).
+null at sites. A quantity along a line has its place on the line as ``x``.
 
 A stop rule may end a sound run before its last update. Such a run is ``stopped``. Its curves are cut where the rule
 decided, so that no number taken after step 0 is comparable with those of whole runs.
@@ -19,14 +18,13 @@ from lnlab.issues import Issue
 from lnlab.select.aligned import expression_rows, why_apart
 from lnlab.select.missed_measurements import missed_seeds
 from lnlab.select.quantity import SITE, quantities, quantity_fact, quantity_facts
-from lnlab.select.rows import level_crossings, narrow_rows, plain_rows, reference_of
+from lnlab.select.rows import narrow_rows, plain_rows, reference_of
 from lnlab.select.run_status import STOPPED, any_unfinished, stopped_early
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection
 from lnlab.select.settings import NothingSelected, settings_of
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.expressions import expression_of
 from lnlab.specfile.references import REFERENCE
-from lnlab.specfile.step_levels import StepLevel, step_level
 from lnlab.tables import ENDED_EARLY, Results
 
 
@@ -94,8 +92,6 @@ class Selected:
             runs = runs.with_columns(
                 status=early.then(pl.lit(STOPPED)).otherwise("status"), reason=early.then(reason).otherwise("reason")
             )
-        if (level := step_level(self.selection.rows.get("step"))) is not None:
-            runs = _as_reached(self.results, runs, level)
         if quantity_fact(self.selection.written, "over"):
             runs = runs.with_columns(pl.col("status").replace("diverged", "finished"))
         if quantity_fact(self.selection.written, "across") and any_unfinished(self.results.runs):
@@ -210,26 +206,3 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
             reference = reference_of(selection.written) if against else None
             parts.append(expression_rows(expression, results, reference))
     return pl.concat(parts, how="diagonal_relaxed")
-
-
-def _as_reached(results: Results, runs: pl.DataFrame, level: StepLevel) -> pl.DataFrame:
-    """Runs that reach a level count as finished, however they ended later. Others count as stopped, with the reason."""
-    crossings = level_crossings(results, level)
-    runs = runs.join(crossings, on="run", how="left", maintain_order="left")
-    ended = pl.col("status").is_in(["finished", STOPPED, "diverged"])
-    reached, by_itself = pl.col("at").is_not_null(), pl.col("status") == "diverged"
-    never = pl.format("never comes to {}", pl.lit(str(level)))
-    never = (
-        pl.when(pl.col("nearest").is_null())
-        .then(never)
-        .otherwise(
-            pl.format(
-                "{}, the nearest is {}",
-                never,
-                pl.col("nearest").round_sig_figs(4).cast(pl.String).str.strip_suffix(".0"),
-            )
-        )
-    )
-    status = pl.when(ended & reached).then(pl.lit("finished")).when(ended & ~by_itself).then(pl.lit(STOPPED))
-    reason = pl.when(ended & ~reached & ~by_itself).then(never)
-    return runs.with_columns(status=status.otherwise("status"), reason=reason.otherwise("reason")).drop("at", "nearest")

@@ -137,7 +137,6 @@ HIDDEN = (
     ("claim", "probes"),
     [
         ("of: {quantity: final_nll, placement: post}", set()),
-        ("of: {quantity: loss, split: train, placement: post, step: at validation loss 2.5}", set()),
         (
             "of: {quantity: gradient_norm, placement: post, step: 0, stack: decoder, layer: last, tensor: w2}",
             {"gradient_norm"},

@@ -25,7 +25,6 @@ from lnlab.select.selection import Conditions, parse_selection, selections_by_wo
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.columns import COLUMNS, EVALUATIONS, RECORDED
 from lnlab.specfile.expressions import named_expressions
-from lnlab.specfile.step_levels import step_level
 from lnlab.store.plans import plan_frames
 from lnlab.tables import Results, table_schema
 
@@ -184,7 +183,6 @@ def _rows_of_probe(
 def _stored_names(claims: Iterable[_Claim], sections: Iterable[Mapping[str, Json]]) -> set[str] | None:
     """The stored quantities that claims and expressions of sections are made of. None means that any may be."""
     names = {name for claim in claims for one in (claim, *(claim.get("requires") or ())) for name in _names(one)}
-    names |= {level.quantity for claim in claims for step in _at(claim, "step") if (level := step_level(step))}
     names |= {name for section in sections for name in named_expressions(section)}
     stored: set[str] = set()
     for name in names:

@@ -13,7 +13,6 @@ from lnlab.setting import Setting
 from lnlab.specfile.expressions import expression_of
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
 from lnlab.specfile.seeds import seed_spans
-from lnlab.specfile.step_levels import step_level
 
 SeedsOfVariant = Mapping[int, frozenset[str]]
 """The seeds of a variant, each with the claims that alone ask for it. There are none where every probe is applied."""
@@ -82,12 +81,10 @@ def probes_read_by(claims: Collection[str], requests: ResolvedRequests, registri
 
 
 def _quantities_named(choice: Choice) -> Iterator[str]:
-    """Every text of a choice, and the quantities that it names where it is an expression or the level of a step."""
+    """Every text of a choice, and the quantities that it names where it is an expression."""
     for text in texts_in(choice):
-        expression, level = expression_of(text), step_level(text)
+        expression = expression_of(text)
         yield from (text,) if expression is None else expression.quantities
-        if level is not None:
-            yield level.quantity
 
 
 def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping[str, str]) -> Members:
