@@ -1,21 +1,20 @@
 """The sweep resolved: every point becomes a setting, equal ones are merged, and contradictions are reported."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from lnlab.compile.checks.contradictions import contradictions, too_large
-from lnlab.compile.checks.replaced_values import replaced_value_issues
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.digests import Input, input_of
-from lnlab.compile.interned import InternedSetting, SettingPart
+from lnlab.compile.interned import InternedSetting, SettingPart, interned_parts
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolve.resolve import Resolver
-from lnlab.compile.setting_paths import STACK_CHOICES
+from lnlab.compile.setting_paths import STACK_CHOICES, is_written
 from lnlab.compile.sweep.expand import SweepPoint, expand_points
-from lnlab.compile.sweep.grids import pinned_grids
+from lnlab.compile.sweep.grids import SweepGrid, pinned_grids
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.compile.work import ResolvedSetting
@@ -24,7 +23,8 @@ from lnlab.facts import DataFacts
 from lnlab.issues import Issue, SourceLocation, Where
 from lnlab.keys import Json
 from lnlab.registry import Choice, Registry, Roots
-from lnlab.setting import STACKS
+from lnlab.setting import STACKS, path_words
+from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.read import Reading
 
 _MAX_LISTED_POINTS = 20_000
@@ -123,8 +123,8 @@ def resolve_sweep(
     if not expanded_points and not sweep.issues:
         flaw = Issue("empty-selection", ("sweep",), "no point of the grid is left", "exclude fewer points")
         sweep.issues.append(flaw.at(merged.location(("sweep",))))
+    sweep.issues += _replaced_flaws(merged, sweep_grids, resolver)
     sweep.inputs = tuple(sorted(inspector.files.values(), key=lambda file: file.path))
-    sweep.issues += replaced_value_issues(merged, sweep_grids, content_keys.registries)
     return sweep
 
 
@@ -142,6 +142,20 @@ def _first_of_values(sweep: ResolvedSweep, sweep_points: Iterable[SweepPoint], l
             sweep.cut = True
         sweep.cut |= count + 1 == _MAX_LISTED_POINTS  # no further point was listed, and there may be some
         seen |= values
+
+
+def _replaced_flaws(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], resolver: Resolver) -> Iterator[Issue]:
+    """Mistakes in values of the base that axes of every grid replace, so that no setting shows them."""
+    base = {key: merged.data[key] for key in SETTING if key in merged.data}
+    changed = {path_words(change.path) for change in merged.changes}  # one that is replaced is told as without effect
+    replaced = []
+    for grid in sweep_grids:
+        paths = [[{path_words(effect.path) for effect in effects} for effects in axis.effects] for axis in grid.axes]
+        replaced.append(set[tuple[str, ...]]().union(*(set.intersection(*words) for words in paths if words)) - changed)
+    for flaw in resolver.setting(interned_parts(base))[1]:
+        below = (any(flaw.path[: len(path)] == path for path in paths) for paths in replaced)
+        if is_written(base, flaw.path) and all(below):
+            yield flaw.at(merged.location(flaw.path))
 
 
 def _as_written(flaw: Issue, parts: Mapping[str, SettingPart]) -> Issue:

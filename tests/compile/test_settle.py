@@ -45,16 +45,6 @@ def test_a_base_that_every_grid_replaces_may_be_null_where_there_may_be_none(pla
         ("norm: rsm", "[{norm: [rms]}, {norm: [layer]}]", "7: norm: no norm is called 'rsm'"),
         ("encoder: {norm: {kind: rms, eps: [1]}}", "[{encoder.norm.eps: [1]}]", "34: encoder.norm.eps: found [1]"),
         ("norm: {kind: rms, eps: [1]}", "[{norm.eps: [1]}]", "24: norm.eps: found [1]"),
-        (
-            "methods: {A: {norm: {kind: rms, eps: [1]}}}",
-            "[{method: [A], norm.eps: [1]}]",
-            "38: norm.eps: found [1]",
-        ),
-        (
-            "methods: {A: {interventions: {kind: rescale, where: {tensor: sum}, factor: [1]}}}",
-            "[{method: [A], interventions.rescale.factor: [1]}]",
-            "76: interventions.factor: found [1]",
-        ),
     ],
 )
 def test_a_mistake_in_a_value_that_every_point_replaces_is_reported_where_it_is(plan, base, line, sweep, problem):
