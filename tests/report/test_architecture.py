@@ -1,9 +1,7 @@
-"""Drawings of sublayers: each formula is what its placement computes, and each arrow is in the formula."""
+"""Formulas of sublayers: each is what its placement computes."""
 
-import ast
-from pathlib import Path
+import re
 
-import polars as pl
 import pytest
 import torch
 from torch import nn
@@ -11,14 +9,11 @@ from torch import nn
 from lnlab.catalogue import REGISTRIES
 from lnlab.errors import ReportError
 from lnlab.nn.placements import LayerSpec, placements
-from lnlab.report.charts.architecture import ArchitecturePanel, architecture_chart
-from lnlab.report.charts.render import to_svg
-from lnlab.report.data.dataflow import dataflow, main_path, printed_formula, stated_formulas, without_norms
 from lnlab.report.section import sections
+from lnlab.report.words.placement_formulas import printed_formula, stated_formulas, without_norms
 from lnlab.tables import Results, frame
 
 WIDTH = 6
-GUIDE_FIGURE = Path(__file__).parents[2] / "docs" / "placements.svg"
 assert REGISTRIES  # every placement is imported
 
 
@@ -33,35 +28,23 @@ def layer_of(name, layer):
     return module
 
 
-def value_of(flow, module, x, f):
-    """What a graph computes, with the norms and parameters of a module."""
-    inner, outer = (list(getattr(module, name, [])) for name in ("norms", "outer"))
-    norms = iter([*inner, *outer])
+def value_of(formula, module, x, f):
+    """What a formula computes, with the norms and parameters of a module."""
+    norms = iter([norm for name in ("norms", "outer") for norm in getattr(module, name, [])])
     parameters = dict(module.named_parameters())
-
-    def parameter(label):
-        name = {"α": "alpha", "ω": "omega"}.get(label.split()[1], label.split()[1])
-        match = [p for path, p in parameters.items() if name in path.split(".")]
-        return match[0] if match else getattr(module, name)
-
-    values = []
-    for node in flow:
-        inputs = [values[i] for i in node.inputs]
-        values.append(
-            {
-                "input": lambda: x,
-                "sublayer": lambda i=inputs: f(i[0]),
-                "norm": lambda i=inputs: next(norms)(i[0]),
-                "sum": lambda i=inputs: sum(i),
-                "factor": lambda i=inputs, n=node: parameter(n.label) * i[0],
-                "shift": lambda i=inputs, n=node: i[0] + parameter(n.label),
-            }[node.operation]()
-        )
-    return values[-1]
+    words = set(re.findall(r"[a-z_]+", formula)) - {"f", "x", "x_in", "norm", "outer"}
+    values = {word: next((p for path, p in parameters.items() if word in path.split(".")), None) for word in words}
+    values = {word: getattr(module, word) if value is None else value for word, value in values.items()}
+    # Python calls the inner norm first, and two words beside each other are a product.
+    calls = dict.fromkeys(("norm", "outer"), lambda u: next(norms)(u))
+    return eval(
+        re.sub(r"(?<=[\w)]) (?=[a-z(])", " * ", formula.replace(" * ", "*")),
+        {**values, **calls, "f": f, "x": x, "x_in": x},
+    )
 
 
 @pytest.mark.parametrize("name", sorted(placements.entries))
-def test_the_graph_of_a_placement_computes_what_its_module_computes(name):
+def test_the_formula_of_a_placement_computes_what_its_module_computes(name):
     formulas = stated_formulas(placements[name].summary)
     assert formulas
     weight = torch.randn(WIDTH, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -71,27 +54,25 @@ def test_the_graph_of_a_placement_computes_what_its_module_computes(name):
         if hasattr(module, "alpha") and not isinstance(module.alpha, torch.Tensor):
             assert module.alpha > 1  # DeepNorm's constant
         expected = module(x, lambda u: torch.tanh(u @ weight))
-        drawn = value_of(dataflow(formula), module, x, lambda u: torch.tanh(u @ weight))
-        assert torch.allclose(drawn, expected, rtol=1e-12)
+        stated = value_of(formula, module, x, lambda u: torch.tanh(u @ weight))
+        assert torch.allclose(stated, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(placements.entries))
-def test_a_graph_has_one_operation_for_each_of_the_formula(name):
+def test_without_norms_the_sublayer_and_its_factors_stay(name):
     for formula in stated_formulas(placements[name].summary):
-        flow = dataflow(formula)
-        path = main_path(flow)
-        assert [flow[i].operation for i in path].count("sublayer") == 1
-        assert path[-1] == len(flow) - 1
-        assert not flow[path[0]].inputs
-        without = dataflow(without_norms(formula))
-        assert [node for node in without if node.operation == "norm"] == []
-        assert len(flow) - len(without) == formula.count("norm(") + formula.count("outer(")
+        without = without_norms(formula)
+        assert "norm" not in without
+        assert "outer" not in without
+        words = {*re.findall(r"[a-z_]+", formula)} - {"norm", "outer"}
+        assert {*re.findall(r"[a-z_]+", without)} == words
 
 
-@pytest.mark.parametrize("formula", ["x - f(x)", "f(x) * x", "f(x", "x + f(x, x)", "shift + scale + f(x)", "1 + f(x)"])
-def test_what_cannot_be_drawn_is_named(formula):
+def test_a_formula_is_printed_as_in_papers_and_one_that_cannot_be_read_is_named():
+    assert printed_formula("norm(omega * x + alpha f(x))") == "norm(ω x + α f(x))"
+    assert without_norms("x + outer(f(norm(x)))") == "x + f(x)"
     with pytest.raises(ReportError, match="formula"):
-        dataflow(formula)
+        without_norms("f(x")
 
 
 def results(*settings):
@@ -120,7 +101,7 @@ def section(built, **parameters):
     return sections.builder(sections.resolve({"kind": "architecture", **parameters}))(built, formulas, {})
 
 
-def test_a_panel_for_every_variant_that_differs_in_its_sublayers():
+def test_a_row_for_every_variant_that_differs_in_its_sublayers():
     built = section(
         results(
             setting("post", "post"),
@@ -129,68 +110,17 @@ def test_a_panel_for_every_variant_that_differs_in_its_sublayers():
             setting("post", "post"),
         )
     )
-    (chart,) = built.charts
-    assert chart.points.rows() == [
+    (table,) = built.tables
+    assert table.rows.rows() == [
         ("m0", "x = norm(x + f(x))", "layer", "xavier_normal"),
         ("m1, encoder", "x = norm(x + f(x))", "layer", "xavier_normal"),
         ("m1, decoder", "x = x + f(norm(x))", "layer", "xavier_normal"),
         ("m2", "x = x + f(x)", "none", "t_fixup"),
     ]
     assert built.finding.startswith("3 ways to pass a sublayer")
-    assert isinstance(chart.points, pl.DataFrame)
 
 
 def test_a_placement_without_a_formula_is_named_with_a_remedy():
     built = sections.builder(sections.resolve({"kind": "architecture"}))
     with pytest.raises(ReportError, match=r"'post' states no formula .*; write one"):
         built(results(setting("post")), {"post": "The usual one."}, {})
-
-
-def test_every_arrow_of_the_drawing_ends_where_the_formula_reads():
-    flow = dataflow("norm(omega * x + f(x))")
-    svg = to_svg(architecture_chart([ArchitecturePanel("Admin", "x = norm(ω x + f(x))", flow)]))
-    text = svg if isinstance(svg, str) else svg.decode()
-    assert all(word in text for word in ("sublayer", "norm", "× ω", "Admin"))
-    tree = ast.parse("norm(omega * x + f(x))")
-    names = sum(isinstance(node, ast.Name) and node.id == "x" for node in ast.walk(tree))
-    arrows = [i for node in flow for i in node.inputs]
-    assert arrows.count(0) == names
-
-
-def guide_figure():
-    """Every placement of lnlab, in the order of their names, on white."""
-    panels = [
-        ArchitecturePanel(
-            f"{name} ({number})" if number > 1 else name, f"x = {printed_formula(formula)}", dataflow(formula)
-        )
-        for name in sorted(placements.entries)
-        if placements[name].origin.name == "lnlab"
-        for number, formula in enumerate(stated_formulas(placements[name].summary), 1)
-    ]
-    chart = architecture_chart(panels)
-    return to_svg({**chart, "config": {**chart["config"], "background": "#ffffff"}})
-
-
-def test_the_guide_draws_every_placement_as_it_is():
-    """Written anew by ``python tests/report/test_architecture.py``."""
-    assert GUIDE_FIGURE.read_text(encoding="utf-8") == guide_figure()
-
-
-@pytest.mark.parametrize("word", ["× scale", "+ shift", "× α"])
-def test_a_word_is_no_wider_than_its_box_in_the_narrowest_panel(word):
-    kind, name = ("factor" if word[0] == "×" else "shift"), word.split()[1].replace("α", "alpha")
-    formula = f"x + {name} * f(x)" if kind == "factor" else f"x + f(x + {name})"
-    drawn = architecture_chart([ArchitecturePanel("p", "", dataflow(formula))])
-    marks = next(iter(drawn["datasets"].values()))
-    (text,) = [mark for mark in marks if mark["mark"] == "text" and mark["label"] == word]
-    (box,) = [
-        mark
-        for mark in marks
-        if mark["mark"] == "box" and mark["x"] < text["x"] < mark["x2"] and mark["y"] < text["y"] < mark["y2"]
-    ]
-    narrowest = 0.75 * drawn["spec"]["width"]  # as the script of a page has it
-    assert (box["x2"] - box["x"]) / 2 * narrowest > 6 * len(word)
-
-
-if __name__ == "__main__":
-    GUIDE_FIGURE.write_text(guide_figure(), encoding="utf-8")

@@ -6,29 +6,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.report.charts.architecture import ArchitecturePanel, architecture_chart
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.causal_graph import GraphEdge, GraphNode, causal_graph_chart
 from lnlab.report.charts.line_charts import forest_chart
 from lnlab.report.charts.module_graph import module_graph_chart
 from lnlab.report.data.figure import SEED_SCHEMA, FigureData
 from lnlab.report.section import Figure
-
-
-@dataclass(frozen=True, kw_only=True)
-class Architecture(Figure):
-    """Sublayers of a Transformer side by side.
-
-    Attributes:
-        panels: from left to right.
-    """
-
-    panels: Sequence[ArchitecturePanel]
-    statistic: None = None
-
-    def drawing(self) -> dict[str, Json]:
-        """As ``charts.architecture.architecture_chart``."""
-        return architecture_chart(self.panels)
 
 
 @dataclass(frozen=True, kw_only=True)

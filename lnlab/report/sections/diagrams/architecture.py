@@ -1,4 +1,4 @@
-"""A drawing of what a sublayer computes, for each variant that differs in it, from the formula of its placement."""
+"""What a sublayer computes in each variant, as a table of formulas, or whole models as boxes and arrows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,10 @@ import polars as pl
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel
-from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas, without_norms
 from lnlab.report.data.labels import label_series
-from lnlab.report.figures.drawing import Architecture, ModuleGraph, diagram_data
-from lnlab.report.section import Section, sections
+from lnlab.report.figures.drawing import ModuleGraph, diagram_data
+from lnlab.report.section import Section, Table, sections
+from lnlab.report.words.placement_formulas import printed_formula, stated_formulas, without_norms
 from lnlab.report.words.wording import count_noun, join_words
 from lnlab.select.select import runs_with
 from lnlab.select.settings import settings_of
@@ -29,14 +28,9 @@ _HEADINGS_OF_MODULES = {
     "times": "times",
 }
 _SUBJECT = (
-    "One sublayer f, attention or feed-forward, on the residual stream x, drawn upward. Below: its formula and "
-    "initialization. A layer has two or three sublayers"
+    "One sublayer f, attention or feed-forward, on the residual stream x; x_in is the stream below the layer. A layer "
+    "has two or three sublayers"
 )
-_NOTES = {
-    "x_in": "x_in is the stream below the layer.",
-    "×": "× multiplies by a parameter or a constant.",
-}
-"""What the caption adds where a drawing has this."""
 _NO_NORM = "none"
 
 
@@ -64,17 +58,17 @@ def architecture(
     where: dict[str, Json] | None = None,
     whole: bool = False,
 ) -> Section:
-    """``x = norm(x + f(x))``: a sublayer of each variant, as boxes and arrows (Xiong et al., 2020, Figure 1).
+    """``x = norm(x + f(x))``: what a sublayer of each variant computes (Xiong et al., 2020, Figure 1).
 
-    Drawn from the formula with which the variant's placement is registered. Variants that differ in nothing but sizes
-    or training have one drawing; where the two stacks of a model differ, each has its own. ``whole`` draws each model
-    that differs in its modules instead, from its tokens to its output, with attention and feed-forward network opened.
+    A row has the formula with which the variant's placement is registered. Variants that differ in nothing but sizes
+    or training have one row; where the two stacks of a model differ, each has its own. ``whole`` draws each model
+    that differs in its modules instead, as boxes and arrows from its tokens to its output,
+    with attention and feed-forward network opened.
     """
     if whole:
         return _whole_models(models.get(canonical(where or {}), ()))
     designs = _named_designs(results, where or {})
     rows = []
-    panels = []
     for name, design in designs:
         stated_of_design = stated_formulas(formulas.get(design.placement, ""))
         if not stated_of_design:
@@ -83,9 +77,6 @@ def architecture(
         for number, stated in enumerate(stated_of_design, 1):
             title = name if number == 1 else f"{name} ({number})"
             formula = without_norms(stated) if design.norm == _NO_NORM else stated
-            panels.append(
-                ArchitecturePanel(title, f"x = {printed_formula(formula)}{LINE_BREAK}{design.init}", dataflow(formula))
-            )
             rows.append(
                 {
                     "variant": title,
@@ -94,19 +85,9 @@ def architecture(
                     "init": design.init,
                 }
             )
-    drawn = "; ".join(f"{row['variant']}: {row['formula']}, norm {row['norm']}" for row in rows)
     kinds = list(dict.fromkeys(row["formula"] for row in rows))
-    labels = "".join(node.label for panel in panels for node in panel.flow)
-    figure = Architecture(
-        data=diagram_data(pl.DataFrame(rows)),
-        panels=panels,
-        subject=_SUBJECT,
-        notes=tuple(note for sign, note in _NOTES.items() if sign in labels),
-        shows="What one sublayer computes, as boxes and arrows",
-        finding=drawn,
-        headings=_HEADINGS,
-    )
-    return Section(f"{count_noun(len(kinds), 'way')} to pass a sublayer: {join_words(kinds)}", (figure,))
+    finding = f"{count_noun(len(kinds), 'way')} to pass a sublayer: {join_words(kinds)}"
+    return Section(finding, tables=(Table(pl.DataFrame(rows), _HEADINGS, _SUBJECT),))
 
 
 def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
