@@ -9,7 +9,7 @@ MAKEFLAGS += --jobs=2
 # Processes that tests start share the compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test everything lint types floors unit all-tests reports profiles coverage site reference index locks numbers error_rates keys mutants power size threads torture clean
+.PHONY: demo test everything lint types floors unit all-tests reports profiles coverage site reference index locks numbers error_rates keys golden mutants power size threads torture clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -73,6 +73,10 @@ numbers: $(VENV)/.ready
 # What every spec would compute, as digests. A change that is meant to leave all results alone leaves them alone, too.
 keys: $(VENV)/.ready
 	$(BIN)/python -m tests.compile.spec_keys
+
+# The sentences of the program as the tests of today hear them, in tests/golden: read the diff.
+golden: $(VENV)/.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet -m "" --golden $$(grep -rlw golden tests --include=test_*.py)
 
 # How often a verdict is wrong with the truth on the edge: the tables of docs/looks_and_margins.md.
 error_rates: $(VENV)/.ready

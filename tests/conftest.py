@@ -12,7 +12,9 @@ import pytest
 
 from lnlab.execute import pool
 from tests.support.forking import servers
+from tests.support.golden import Said, golden_file, read_golden
 
+SAID = pytest.StashKey[Said]()
 FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder]
 
 
@@ -24,6 +26,39 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Workers that tests start have imported lnlab already, which takes longer than what they do. Polars, which comes with
 # it, starts threads that a fork does not copy; lnlab itself therefore lets each worker import it.
 pool.PRELOADED.extend(["lnlab.execute.worker", "lnlab.execute.registry_loader"])
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--golden`` keeps what tests say in place of comparing it: `make golden`."""
+    parser.addoption("--golden", action="store_true", help="keep what tests say, and compare nothing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Nobody has said anything yet."""
+    config.stash[SAID] = Said()
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """What failed said nothing, so that only a whole session is kept."""
+    if session.config.getoption("--golden") and exitstatus == 0:
+        session.config.stash[SAID].write()
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str | Sequence[str]], None]]:
+    """``golden(text)``: the sentences of a test, or their lines, are those in tests/golden, in the order of calls."""
+    said: list[str] = []
+    renewing = request.config.getoption("--golden")
+    request.config.stash[SAID].sayings[request.path][request.node.name] = said
+    kept = read_golden(golden_file(request.path)).get(request.node.name, [])
+
+    def say(text: str | Sequence[str]) -> None:
+        lines = text if isinstance(text, str) else "\n".join(text)
+        said.append(lines.replace(str(tmp_path), "TMP"))
+        assert renewing or said == kept[: len(said)], "the sentence is another: read it, and `make golden`"
+
+    yield say
+    assert renewing or len(said) == len(kept), "sentences are no longer said: `make golden`"
 
 
 def pytest_collection_finish() -> None:

@@ -71,3 +71,11 @@ def test_no_fixture_lasts_longer_than_it_says():
     """A folder without ``__init__.py`` is no package to pytest: a fixture of its package would last for the session."""
     lasting = 'scope="' + 'package"'  # in two parts, so that this file does not contain it
     assert [path for path in (ROOT / "tests").rglob("*.py") if lasting in path.read_text(encoding="utf-8")] == []
+
+
+def test_every_golden_file_has_its_tests():
+    """One that a module no longer says would stay unread."""
+    kept = (ROOT / "tests" / "golden").rglob("*.txt")
+    modules = {path: ROOT / "tests" / path.relative_to(ROOT / "tests" / "golden").with_suffix(".py") for path in kept}
+    assert modules
+    assert [path for path, module in modules.items() if "golden" not in module.read_text(encoding="utf-8")] == []

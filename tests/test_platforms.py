@@ -50,6 +50,7 @@ assert main(["pull", "tiny.yaml", "runs", "--store", "other", "-q"]) == 0
 """
 
 
+@pytest.mark.nightly
 def test_nothing_is_imported_or_run_that_windows_lacks(tmp_path):
     (tmp_path / "tiny.yaml").write_text(SPEC)
     environment = os.environ | {"LNLAB_ROOT": str(ROOT), "OMP_NUM_THREADS": "1"}
@@ -66,6 +67,7 @@ def test_nothing_is_imported_or_run_that_windows_lacks(tmp_path):
     assert (tmp_path / "reports" / "tiny" / "index.html").is_file()
 
 
+@pytest.mark.nightly
 def test_spawned_workers_compute_the_same_rows(tmp_path, monkeypatch):
     """As where there is no forkserver: workers that inherit nothing, of a program without a main guard."""
     (tmp_path / "tiny.yaml").write_text(SPEC)

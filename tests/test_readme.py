@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
@@ -25,6 +26,7 @@ def test_the_two_commands_are_targets_of_the_makefile():
     assert all(re.search(rf"^{target}:", makefile, flags=re.MULTILINE) for target in targets)
 
 
+@pytest.mark.nightly
 def test_the_first_spec_runs_in_an_empty_directory_as_written(tmp_path):
     (tmp_path / "first.yaml").write_text(blocks("yaml")[0])
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}

@@ -137,6 +137,7 @@ def used(used_by_spec):
     return pieces
 
 
+@pytest.mark.nightly
 def test_what_stands_in_the_gallery_is_for_the_spec_of_its_file_alone(used_by_spec):
     users = {
         (entry.kind, entry.name, page): {spec for spec, used in used_by_spec.items() if entry.name in used[entry.kind]}
@@ -148,6 +149,7 @@ def test_what_stands_in_the_gallery_is_for_the_spec_of_its_file_alone(used_by_sp
     assert users == {piece: {piece[-1]} for piece in users}
 
 
+@pytest.mark.nightly
 def test_every_piece_is_used_or_says_why_it_stays(used):
     shipped = {
         kind: {entry.name for entry in registry if entry.origin.name == "lnlab"} for kind, registry in EVERY.items()

@@ -85,13 +85,13 @@ def costs(*of_a, rates=RATES, b=3.0):
     return made({("A", r): b + cost for r, cost in zip(rates, of_a, strict=True)} | {("B", r): b for r in rates})
 
 
-def test_a_word_that_is_another_at_another_rate_is_open_where_the_sentence_names_none():
+def test_a_word_that_is_another_at_another_rate_is_open_where_the_sentence_names_none(golden):
     results = costs(0.1, -0.1, -0.1)
     found = judged(results, **COST, at_most=0.0, says="A costs nothing.")
     assert (found.verdict, found.detail) == ("undecided", "depends on the setting")
     assert "as judged 0.1 [" in found.reason
     assert "at learning rate 0.2 −0.1 [" in found.reason
-    assert "does not say which learning rate" in found.reason
+    golden(found.reason)
     assert found.estimate == pytest.approx(0.1)
 
 
@@ -154,7 +154,7 @@ def test_many_settings_share_the_level():
     assert (found.verdict, found.elsewhere) == ("contradicted", {"optimizer.lr": (8, 9)})
 
 
-def test_holm_takes_its_steps():
+def test_holm_takes_its_steps(golden):
     """Two of three others: one far beyond, one that is clear at half the level and not at a third."""
     results = costs(0.1, -0.1, 0.2, -0.1, rates=(0.1, 0.2, 0.3, 0.4))
     levels = []
@@ -168,7 +168,7 @@ def test_holm_takes_its_steps():
 
     claim = {"id": "it", "says": "So it is.", **COST, "at_most": 0.0}
     found = fair_finding(claim, results, judge_finding(results, claim), judge)
-    assert found.detail == "depends on the setting"
+    golden(found.detail)
     assert set(levels) == {1.0, 1 / 4, 1 / 2}, "three others and the best rates; two of them are clear at a quarter"
 
 
@@ -178,13 +178,13 @@ def judge_finding(results, claim):
     return finding_of(claim, results)
 
 
-def test_an_arm_that_is_better_at_another_rate_leaves_the_word_open():
+def test_an_arm_that_is_better_at_another_rate_leaves_the_word_open(golden):
     """A is judged at a rate that suits B. At its own best nothing is clear."""
     claim = {**COST, "at_most": 0.05, "margin": "ours"}
     losses = {("A", 0.1): 3.1, ("A", 0.2): 3.0, ("B", 0.1): 3.0, ("B", 0.2): 2.95}
     found = judged(made(losses), **claim)
     assert (found.verdict, found.detail) == ("undecided", "depends on the setting")
-    assert "with each arm at its best of these rates (0.2) 0.05 [" in found.reason
+    golden(found.reason)
     named = judged(made(losses), **claim, says="At a rate of 0.1 A costs at most 0.05.")
     assert (named.verdict, named.detail) == ("beyond", "worse than the range")
     clear = judged(made({**losses, ("B", 0.2): 2.8}), **claim)
@@ -193,14 +193,14 @@ def test_an_arm_that_is_better_at_another_rate_leaves_the_word_open():
     assert of_one_more.verdict == "beyond", "the best of more rates is lower by chance"
 
 
-def test_an_order_is_judged_at_best_rates_as_the_contrast_that_it_is():
+def test_an_order_is_judged_at_best_rates_as_the_contrast_that_it_is(golden):
     losses = {("A", 0.1): 3.2, ("A", 0.2): 3.0, ("B", 0.1): 3.0, ("B", 0.2): 2.9, ("A", 0.4): 2.9, ("B", 0.4): 2.8}
     order = {"kind": "order", "of": {"quantity": "final_nll", "optimizer.lr": 0.1}, "over": "method", "order": "A <= B"}
     assert judged(made(losses), **order).verdict == "contradicted", "wherever it is asked"
     losses |= {("A", 0.4): 2.75}
     crossed = made({key: loss for key, loss in losses.items() if key[1] != 0.2})
     found = judged(crossed, **order)
-    assert found.detail == "depends on the setting"
+    golden(found.detail)
     named = judged(crossed, **order, says="At a rate of 0.1 A costs at most 0.05.")
     assert (named.verdict, named.elsewhere) == ("contradicted", {"optimizer.lr": (1, 2)})
 
@@ -235,7 +235,7 @@ RATIO = {"kind": "ratio", "of": {"quantity": "q", "method": "A", "step": "last"}
         ((1.0, 1.3), {"at_most": 0.5, "says_of": "first"}, "contradicted"),  # not at the end of training
     ],
 )
-def test_where_nothing_grows_no_remedy_can_reduce_it(baseline, claim, word):
+def test_where_nothing_grows_no_remedy_can_reduce_it(baseline, claim, word, golden):
     remedied = (1.0, 1.0) if baseline[1] < 2 else (1.0, 3.5)
     results = made({("A", 0.1): remedied, ("B", 0.1): baseline}, quantity="q")
     claim = dict(claim)
@@ -244,7 +244,7 @@ def test_where_nothing_grows_no_remedy_can_reduce_it(baseline, claim, word):
     assert found.verdict == word, found.reason
     if word == "not testable here":
         assert "1.3 [" in found.reason
-        assert "a 2-fold reduction is asked" in found.reason
+        golden(found.reason)
         assert "are missing" in found.reason
 
 
@@ -272,12 +272,12 @@ def grid_of(a, b, start=6.0):
     )
 
 
-def test_a_sensitivity_of_an_arm_that_learns_at_few_rates_says_nothing():
+def test_a_sensitivity_of_an_arm_that_learns_at_few_rates_says_nothing(golden):
     learns = (3.0, 3.1, 3.2, 3.3)
     assert judged(grid_of((3.0, 3.6, 4.0, 4.4), learns), **SENSITIVE).verdict == "supported"
     found = judged(grid_of((3.0, 5.2, 5.1, 4.95), learns), **SENSITIVE)
     assert found.verdict == "not testable here"
-    assert found.reason.startswith("A learns nothing at 3 of 4 rates")
+    golden(found.reason)
     assert judged(grid_of((3.0, 3.6, 5.1, 4.95), learns), **SENSITIVE).verdict == "supported", "half is not most"
 
 

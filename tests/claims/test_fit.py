@@ -23,12 +23,12 @@ def noisy(curve, n=5, noise=0.05):
     return curve * np.exp(noise * RNG.normal(size=(n, curve.size)))
 
 
-def test_the_law_that_made_the_numbers_is_supported_and_the_other_contradicted(verdict):
+def test_the_law_that_made_the_numbers_is_supported_and_the_other_contradicted(verdict, golden):
     straight, bent = noisy(1 + LAYERS), noisy(1 + np.log(LAYERS))
     found = verdict(straight, **FIT)
     assert (found.verdict, found.region_low, found.region_high) == ("supported", 1.1, None), found.reason
-    assert found.statistic == "error of logarithmic over error of linear"
-    assert "lies above 1.1; median error" in found.reason
+    golden(found.statistic)
+    golden(found.reason)
     assert found.measure == "ratio"
     found = verdict(bent, **FIT)
     assert found.verdict == "contradicted", found.reason
@@ -62,11 +62,11 @@ def test_every_law_is_told_from_a_straight_line(verdict, law, curve):
     assert found.verdict == "supported", found.reason
 
 
-def test_neither_law(verdict):
+def test_neither_law(verdict, golden):
     """A step is nearer to one of the laws, and neither describes it."""
     found = verdict(noisy(np.where(LAYERS < 8, 1.0, 1000.0), noise=0.01), **FIT)
     assert found.verdict == "undecided"
-    assert found.reason.startswith("neither law describes the numbers: median error")
+    golden(found.reason)
     assert found.low is not None
 
 
@@ -83,10 +83,10 @@ def test_a_better_law_that_errs_by_more_than_15_percent_is_not_supported():
     assert fit_verdict(sample, ("a", "b"), (ours, others))[0] == "supported"
 
 
-def test_laws_that_err_alike_are_not_told_apart(verdict):
+def test_laws_that_err_alike_are_not_told_apart(verdict, golden):
     found = verdict(noisy(np.full(16, 3.0)), **FIT)
     assert found.verdict == "undecided"
-    assert "does not tell the laws apart" in found.reason
+    golden(found.reason)
 
 
 @pytest.mark.parametrize(("ratio", "words"), [(1.05, "err alike, within a factor 1.1"), (1.3, "seeds would decide")])
@@ -100,21 +100,21 @@ def test_more_seeds_decide_only_beyond_the_edges(ratio, words):
         assert words in reason
 
 
-def test_levels_span_and_seeds_by_rule(verdict):
-    assert verdict(noisy(LAYERS[:5]), **FIT).reason == "5 levels of layer; a fit needs 6"
-    assert verdict(noisy(LAYERS[:15]), **FIT).reason == "layer spans a factor of 15; a fit needs 16"
+def test_levels_span_and_seeds_by_rule(verdict, golden):
+    golden(verdict(noisy(LAYERS[:5]), **FIT).reason)
+    golden(verdict(noisy(LAYERS[:15]), **FIT).reason)
     few = verdict(noisy(1 + LAYERS, n=4), **FIT)
     assert (few.verdict, few.reason) == ("undecided", "4 seeds; a verdict needs 5, by rule")
 
 
-def test_failed_seeds_and_zeros(verdict):
+def test_failed_seeds_and_zeros(verdict, golden):
     some = noisy(1 + LAYERS, n=10)
     some[0, 3] = 0
     found = verdict(some, **FIT)
     assert (found.verdict, found.n) == ("supported", 9)
-    assert "1 of 10 seeds left out" in found.reason
+    golden(found.reason)
     some[:3, 4] = np.inf
-    assert verdict(some, **FIT).reason.startswith("some seeds fail, 30% of them: declare about")
+    golden(verdict(some, **FIT).reason)
 
 
 def test_numbers_without_noise_have_a_finite_ratio(verdict):

@@ -17,10 +17,10 @@ def problems(plan, text, **options):
     return [str(problem) for problem in caught.value.issues]
 
 
-def test_a_file_that_the_task_names_must_be_there(plan, base, tmp_path):
+def test_a_file_that_the_task_names_must_be_there(plan, base, tmp_path, golden):
     text = base.replace("corpus: toy", "corpus: {kind: file, path: nowhere.txt}")
     (found,) = problems(plan, text, roots=(tmp_path,))
-    assert found == "spec.yaml:3:7: task: nowhere.txt: no such corpus; put it beside the spec"
+    golden(found)
 
 
 def test_a_file_that_cannot_be_read_says_why(plan, base, tmp_path, monkeypatch):
@@ -36,49 +36,41 @@ def test_a_file_that_cannot_be_read_says_why(plan, base, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "what"),
+    "change",
     [
-        (("probes: [{kind: gradient_norm}]\n", ""), "1:1: nothing would be measured; add probes"),
-        (("kind: encoder_decoder", "kind: weightless"), "model.kind: the model 'weightless' does not say its size"),
-        (("seeds: 2", "seeds: 600000\nsweep: [{placement: [post, pre]}]"), "seeds: 1,200,000 runs; at most 1,000,000"),
-        (("seeds: 2", "sweep: [{placement: [post], except: [{placement: post}]}]"), "no point of the grid is left"),
-        (
-            ("placement: post", "placement: psot\nsweep: [{placement: [post, pre]}]"),
-            "5:12: placement: no placement is called",
-        ),
-        (
-            ("seeds: 2", "encoder: {norm: layer}\nnorm: rms"),
-            "6:17: encoder.norm: 'norm' sets it for every stack already",
-        ),
+        ("probes: [{kind: gradient_norm}]\n", ""),
+        ("kind: encoder_decoder", "kind: weightless"),
+        ("seeds: 2", "seeds: 600000\nsweep: [{placement: [post, pre]}]"),
+        ("seeds: 2", "sweep: [{placement: [post], except: [{placement: post}]}]"),
+        ("placement: post", "placement: psot\nsweep: [{placement: [post, pre]}]"),
+        ("seeds: 2", "encoder: {norm: layer}\nnorm: rms"),
     ],
 )
-def test_flaws_of_the_whole(plan, base, change, what):
-    (found,) = problems(plan, base.replace(*change))
-    assert what in found
+def test_flaws_of_the_whole(plan, base, change, golden):
+    golden(problems(plan, base.replace(*change)))
 
 
-def test_a_flaw_of_a_resolved_setting_is_shown_where_it_is_written(plan, base):
+def test_a_flaw_of_a_resolved_setting_is_shown_where_it_is_written(plan, base, golden):
     text = base.replace("layers: 2}", "layers: 2, d_model: 6}")
     (found,) = problems(plan, text)
-    assert found == "spec.yaml:4:8: model.heads: 4 heads do not divide d_model 6; these do: 1, 2, 3, 6"
+    golden(found)
 
 
 @pytest.mark.parametrize(
-    ("lines", "what"),
+    "lines",
     [
-        ("{seeds: 0, model.layers: 3}", "8:23: seeds: found 0"),
-        ("{model.hds: 3}", "8:16: model.hds: model 'encoder_decoder' has no parameter 'hds'"),
-        ("{probes: [{kind: gradient_nrom}]}", "8:32: probes.0.kind: no probe is called 'gradient_nrom'"),
-        ("{model.layers.deep: 3}", "8:35: model.layers.deep: 'deep' cannot be set, as its owner is not a mapping"),
-        ("{placement: [psot]}", "8:28: placement: no placement is called 'psot'"),
+        "{seeds: 0, model.layers: 3}",
+        "{model.hds: 3}",
+        "{probes: [{kind: gradient_nrom}]}",
+        "{model.layers.deep: 3}",
+        "{placement: [psot]}",
     ],
 )
-def test_what_a_profile_says_is_checked_though_it_is_not_chosen(plan, base, lines, what):
+def test_what_a_profile_says_is_checked_though_it_is_not_chosen(plan, base, lines, golden):
     text = base + f"profiles: {{p: {lines}}}\n"
     if "placement" in lines:
         text = text.replace("seeds: 2\n", "").replace("probes:", "sweep: [{placement: [post]}]\nprobes:")
-    (found,) = problems(plan, text)
-    assert what in found
+    golden(problems(plan, text))
 
 
 CLAIMED = """\
@@ -94,25 +86,25 @@ def test_a_selection_that_finds_nothing_under_an_overlay_is_no_mistake_of_the_sp
         assert len(plan(base + CLAIMED, **options).claims) == 1
 
 
-def test_a_selection_that_finds_nothing_in_the_spec_either_is_one(plan, base):
+def test_a_selection_that_finds_nothing_in_the_spec_either_is_one(plan, base, golden):
     text = base + CLAIMED.replace("placement: post, model", "placement: psot, model")
     (found,) = problems(plan, text, overrides=["placement=pre"])
-    assert "no run has placement = psot" in found
+    golden(found)
 
 
-def test_a_spec_that_needs_its_profile_is_judged_by_the_profile_alone(plan, base):
+def test_a_spec_that_needs_its_profile_is_judged_by_the_profile_alone(plan, base, golden):
     text = base.replace("placement: post\n", "") + CLAIMED.replace("placement: [post, pre], ", "").replace(
         "{sweep: [{norm: [layer, rms]}], placement: pre}", "{placement: pre}"
     )
     (found,) = problems(plan, text, profile="other")
-    assert "claims.a.of.placement: no run has placement = post" in found
+    golden(found)
 
 
-def test_probes_that_do_not_say_what_they_measure_leave_quantities_unchecked(plan, base):
+def test_probes_that_do_not_say_what_they_measure_leave_quantities_unchecked(plan, base, golden):
     claims = "claims: [{id: a, says: b, kind: bound, of: {quantity: anything}, at_most: 3}]\n"
     assert len(plan(base.replace("kind: gradient_norm", "kind: mute") + claims).claims) == 1
     (found,) = problems(plan, base + claims)
-    assert "no row has quantity = anything" in found
+    golden(found)
 
 
 def test_hundreds_of_flawed_points_are_not_all_looked_at(plan, base):
@@ -165,11 +157,11 @@ def test_what_only_follows_from_a_flawed_probe_is_not_told(plan, base):
     assert "probes.0.batchs" in found
 
 
-def test_a_selected_stack_must_be_one_of_the_models(plan, base):
+def test_a_selected_stack_must_be_one_of_the_models(plan, base, golden):
     text = base.replace("kind: encoder_decoder", "kind: decoder_only")
     claim = "\nclaims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm, stack: encoder}, at_most: 1}]\n"
     (found,) = problems(plan, text + claim)
-    assert "claims.a.of.stack: no model has a stack 'encoder'; there is decoder" in found
+    golden(found)
 
 
 @pytest.mark.parametrize("path", sorted(PAIRS.glob("*.yaml")), ids=lambda path: path.stem)
@@ -193,12 +185,12 @@ def test_a_pass_changes_nothing_but_what_it_returns(path, registries, monkeypatc
 
 @pytest.mark.parametrize("steps", [10**15, 3 * 10**7, 2**53 - 1])
 @pytest.mark.parametrize("rule", ["every: 1", "log: 9000000000000", "every: 7"])
-def test_more_measurements_than_a_plan_holds_are_counted_and_not_written_out(plan, base, steps, rule):
+def test_more_measurements_than_a_plan_holds_are_counted_and_not_written_out(plan, base, steps, rule, golden):
     text = base.replace("{kind: gradient_norm}", f"{{kind: gradient_norm, at: {{{rule}}}}}")
     text += f"optimizer: {{kind: adam, lr: 1e-3}}\ntrain: {{steps: {steps}}}\n"
     (found,) = problems(plan, text)
     assert ": probes.0.at: " in found
-    assert "measurements in 2 runs; a plan holds at most 1,000,000; measure less often" in found
+    golden(found)
 
 
 def test_a_long_run_that_is_measured_at_its_end_can_be_planned(plan, base):
@@ -218,8 +210,8 @@ def test_a_long_run_that_is_measured_at_its_end_can_be_planned(plan, base):
         ("fast", "write a number"),
     ],
 )
-def test_a_number_as_another_place_writes_it_gets_the_number_that_was_meant(plan, base, written, remedy):
+def test_a_number_as_another_place_writes_it_gets_the_number_that_was_meant(plan, base, written, remedy, golden):
     text = base + f"optimizer: {{kind: adam, lr: {written}}}\ntrain: {{steps: 4}}\n"
     (found,) = problems(plan, text)
-    assert found.startswith("spec.yaml:8:29: optimizer.lr: found ")
+    golden(found)
     assert found.endswith(remedy)

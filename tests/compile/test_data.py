@@ -54,30 +54,23 @@ def refused(plan, text: str) -> list[str]:
     return [str(problem) for problem in caught.value.issues]
 
 
-def test_a_plan_shows_what_its_inits_read(plan, base):
+def test_a_plan_shows_what_its_inits_read(plan, base, golden):
     assert told(plan, base) == []
-    assert told(plan, base + "init: epoch\n") == [
-        "init epoch: reads every training batch, once per initial state, 2 times"
-    ]
-    assert told(plan, base.replace("seeds: 2", "seeds: 1") + "init: some\n") == [
-        "init some: reads 1 training batch, once per initial state, 1 time"
-    ]
+    golden(told(plan, base + "init: epoch\n"))
+    golden(told(plan, base.replace("seeds: 2", "seeds: 1") + "init: some\n"))
 
 
-def test_an_init_inside_another_is_shown_too(plan, base):
+def test_an_init_inside_another_is_shown_too(plan, base, golden):
     text = base + "init: {kind: wraps, of: {kind: epoch, of: {kind: some, looks: 3}}}\n"
-    assert told(plan, text) == [
-        "init epoch: reads every training batch, once per initial state, 2 times",
-        "init some: reads 3 training batches, once per initial state, 2 times",
-    ]
+    golden(told(plan, text))
 
 
-def test_initial_states_are_counted_and_not_what_starts_from_them(plan, base):
+def test_initial_states_are_counted_and_not_what_starts_from_them(plan, base, golden):
     """Three learning rates share an initial state; two batch sizes do not, and neither do two inits."""
     text = base + "init: epoch\noptimizer: {kind: adam, lr: 0.1}\ntrain: {steps: 2}\n"
     text += "sweep: [{optimizer.lr: [0.1, 0.2, 0.3], task.batch_tokens: [16, 32]}]\n"
     assert len(plan(text).trajectories) == 12
-    assert told(plan, text) == ["init epoch: reads every training batch, once per initial state, 4 times"]
+    golden(told(plan, text))
     text = base + "sweep: [{init: [epoch, xavier_normal, some]}]\n"
     assert len(told(plan, text)) == 2
     assert all(line.endswith("2 times") for line in told(plan, text))
@@ -127,22 +120,17 @@ def test_an_init_that_looks_at_data_is_keyed_by_the_data(plan, base, tmp_path):
     assert not states("one") & states("two")
 
 
-def test_what_has_no_end_is_not_read_to_its_end(plan, base):
+def test_what_has_no_end_is_not_read_to_its_end(plan, base, golden):
     text = base.replace("{kind: translation, corpus: toy}", "noise")
     plan(text + "init: some\n")
-    assert refused(plan, text + "init: {kind: wraps, of: epoch}\n") == [
-        "spec.yaml:8:7: init: 'epoch' reads every training batch, and the task 'noise' has no end; "
-        "choose another init, or a task with a corpus"
-    ]
+    golden(refused(plan, text + "init: {kind: wraps, of: epoch}\n"))
     plan(text.replace("gradient_norm", "census, batches: 3"))
-    assert refused(plan, text.replace("gradient_norm", "census")) == [
-        "spec.yaml:7:10: probes.0.batches: 'noise' is endless, and 'census' reads all of it; give a number of batches"
-    ]
+    golden(refused(plan, text.replace("gradient_norm", "census")))
 
 
-def test_an_init_must_say_how_much_it_reads(plan, base):
+def test_an_init_must_say_how_much_it_reads(plan, base, golden):
     (problem,) = refused(plan, base + "init: silent\n")
-    assert problem.startswith("spec.yaml:8:7: init: the init 'silent' reads data and does not state how much")
+    golden(problem)
 
 
 BASE = {
@@ -154,61 +142,19 @@ PROFILED = {"kind": "admin", "start": "profiled"}
 NEWS = {"kind": "classification", "corpus": "toy_finance"}
 CLASSIFIER = {"model": BASE["model"] | {"kind": "classifier"}}
 REFUSED = [
-    (
-        {"init": {"kind": "zero_qk", "of": {"kind": "from_run", "spec": "pretrain"}}},
-        ["init"],
-        "'from_run' is inside another init",
-        "outermost",
-    ),
-    (
-        CLASSIFIER | {"task": NEWS | {"classes": 2}},
-        ("task.classes",),
-        "the labelled corpus 'toy_finance' has 3, and classes is 2",
-        "write classes: 3",
-    ),
-    (
-        CLASSIFIER | {"task": NEWS | {"tokenizer": "bert_base_uncased"}},
-        ("task.vocabulary",),
-        "the tokenizer 'bert_base_uncased' has 30522, and vocabulary is 8000",
-        "write vocabulary: 30522",
-    ),
-    (
-        {"placement": PROFILED},
-        ("encoder.placement", "decoder.placement"),
-        "'admin' with start: profiled needs the profile of a batch, and init 'xavier_normal' takes none",
-        "write init: {kind: admin, of: xavier_normal}, or give another 'start'",
-    ),
+    ({"init": {"kind": "zero_qk", "of": {"kind": "from_run", "spec": "pretrain"}}}, ["init"]),
+    (CLASSIFIER | {"task": NEWS | {"classes": 2}}, ("task.classes",)),
+    (CLASSIFIER | {"task": NEWS | {"tokenizer": "bert_base_uncased"}}, ("task.vocabulary",)),
+    ({"placement": PROFILED}, ("encoder.placement", "decoder.placement")),
     (
         {"encoder": {"placement": PROFILED}, "decoder": {"placement": "pre"}, "init": "fairseq", "placement": None},
         ("encoder.placement",),
-        "init 'fairseq' takes none",
-        "write init: {kind: admin, of: fairseq}, or give another 'start'",
     ),
-    (
-        {"init": "admin"},
-        ("init",),
-        "'admin' writes a profile into placement 'admin', and no stack has one",
-        "write placement: {kind: admin, start: profiled}, or choose another init",
-    ),
-    ({"init": "admin", "placement": "admin"}, ("init",), "no stack has one", "start: profiled"),
-    (
-        {"init": {"kind": "zero_qk", "of": "admin"}, "placement": PROFILED},
-        ("init",),
-        "'zero_qk' would change weights after 'admin' has taken their profile",
-        "swap them: {kind: admin, of: zero_qk}",
-    ),
-    (
-        {"task": "endless", "init": "dt_fixup", "norm": "none"},
-        ("init",),
-        "'dt_fixup' reads every training batch, and the task 'endless' has no end",
-        "choose another init, or a task with a corpus",
-    ),
-    (
-        {"task": {"kind": "short", "length": 1}, "encoder": {"norm": "batch"}},
-        ("encoder.norm",),
-        "'batch' uses the statistics of a batch, and a batch of 'short' may be a single token",
-        "make the batches larger, or choose a norm of a token",
-    ),
+    ({"init": "admin"}, ("init",)),
+    ({"init": "admin", "placement": "admin"}, ("init",)),
+    ({"init": {"kind": "zero_qk", "of": "admin"}, "placement": PROFILED}, ("init",)),
+    ({"task": "endless", "init": "dt_fixup", "norm": "none"}, ("init",)),
+    ({"task": {"kind": "short", "length": 1}, "encoder": {"norm": "batch"}}, ("encoder.norm",)),
 ]
 ACCEPTED = [
     {"placement": PROFILED, "init": "admin"},
@@ -242,11 +188,11 @@ def flaws(given, registries):
     return [flaw for check in DATA_CHECKS for flaw in check(setting, registries)]
 
 
-@pytest.mark.parametrize(("given", "paths", "what", "remedy"), REFUSED)
-def test_a_contradiction_is_refused_with_its_reason_and_remedy(real, given, paths, what, remedy):
+@pytest.mark.parametrize(("given", "paths"), REFUSED)
+def test_a_contradiction_is_refused_with_its_reason_and_remedy(real, given, paths, golden):
     found = flaws(given, real)
     assert [".".join(map(str, flaw.path)) for flaw in found] == list(paths)
-    assert all(what in flaw.what and remedy in flaw.remedy for flaw in found)
+    golden([f"{flaw.what}; {flaw.remedy}" for flaw in found])
 
 
 @pytest.mark.parametrize("given", ACCEPTED, ids=str)
@@ -273,7 +219,7 @@ def test_batches_of_real_tasks_have_the_tokens_that_they_say():
     assert tasks["random_tokens"].facts.endless
 
 
-def test_what_translates_nothing_is_not_asked_for_translations(plan, base, registries):
+def test_what_translates_nothing_is_not_asked_for_translations(plan, base, registries, golden):
     """The message names the models and tasks that do."""
     tags = {"passes": lambda _: 0.0, "table": "sites", "quantities": ("x",)}
 
@@ -287,14 +233,11 @@ def test_what_translates_nothing_is_not_asked_for_translations(plan, base, regis
     def speaker(size, parts, *, d_model: int = 8, heads: int = 1): ...
 
     text = base.replace("gradient_norm", "score")
-    assert refused(plan, text) == [
-        "spec.yaml:7:17: probes.0.kind: the model 'encoder_decoder' does not translate; known: speaker",
-        "spec.yaml:7:17: probes.0.kind: the task 'translation' does not translate; known: teller",
-    ]
+    golden(refused(plan, text))
     plan(text.replace("encoder_decoder", "speaker").replace("{kind: translation, corpus: toy}", "teller"))
 
 
-def test_what_has_no_causal_stack_is_not_asked_for_later_tokens(plan, base, registries):
+def test_what_has_no_causal_stack_is_not_asked_for_later_tokens(plan, base, registries, golden):
     tags = {"passes": lambda _: 0.0, "table": "sites", "quantities": ("x",)}
 
     @registries["probe"].register("later", **tags, causal=True)
@@ -304,8 +247,5 @@ def test_what_has_no_causal_stack_is_not_asked_for_later_tokens(plan, base, regi
     def reader(size, parts, *, d_model: int = 8, heads: int = 1): ...
 
     text = base.replace("gradient_norm", "later")
-    assert refused(plan, text.replace("encoder_decoder", "reader")) == [
-        "spec.yaml:7:17: probes.0.kind: the model 'reader' has no causal stack; "
-        "known: decoder_only, encoder_decoder, silent, weightless"
-    ]
+    golden(refused(plan, text.replace("encoder_decoder", "reader")))
     plan(text)

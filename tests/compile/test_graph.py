@@ -17,64 +17,35 @@ BASE = {
 }
 LABELS = {"task": "labels", "model": BASE["model"] | {"kind": "classifier"}}
 REFUSED = [
-    ({"norm": "batch"}, "decoder.norm", "'batch' has statistics of a batch, so positions of the decoder would see"),
-    ({"norm": "instance"}, "decoder.norm", "statistics of a sequence"),
-    ({"norm": {"kind": "group", "groups": 1}}, "decoder.norm", "statistics of a sequence"),
-    ({"encoder": {"norm": {"kind": "group", "groups": 5}}}, "encoder.norm.groups", "5 groups do not divide d_model 24"),
-    (
-        {"placement": "pre", "init": "deepnorm"},
-        "init",
-        "made for a norm of the stream, and placement 'pre' norms the branch",
-    ),
-    ({"init": "dyt"}, "init", "'dyt' sets parameters of the norm 'dyt', and no stack has it"),
+    ({"norm": "batch"}, "decoder.norm"),
+    ({"norm": "instance"}, "decoder.norm"),
+    ({"norm": {"kind": "group", "groups": 1}}, "decoder.norm"),
+    ({"encoder": {"norm": {"kind": "group", "groups": 5}}}, "encoder.norm.groups"),
+    ({"placement": "pre", "init": "deepnorm"}, "init"),
+    ({"init": "dyt"}, "init"),
     (
         {"placement": "rezero", "init": "dt_fixup", "model": BASE["model"] | {"feed_forward": "swiglu"}},
         "model.feed_forward",
-        "'dt_fixup' is a law for feed-forward networks of two matrices",
     ),
-    ({"placement": "rezero", "init": "deepnorm"}, "init", "placement 'rezero' norms nothing"),
-    ({"init": {"kind": "zero_qk", "of": "deepnorm"}, "placement": "sandwich"}, "init", "placement 'sandwich'"),
-    ({"init": "fixup"}, "model.tied", "'fixup' sets the output to zero, and 'tied: target' makes its table"),
-    ({"init": "own"}, "init", "'encoder_decoder' does not initialize the weights that 'own' keeps"),
-    (
-        {"init": "mup"},
-        "model.tied",
-        "'mup' sets the output smaller than an embedding, and 'tied: target' makes its table",
-    ),
-    ({"init": {"kind": "zero_qk", "of": "fixup"}}, "model.tied", "'fixup' sets the output to zero"),
-    (
-        {"init": "zero_qk", "model": BASE["model"] | {"linear": "sigma_reparam"}},
-        "model.linear",
-        "divides by the size of k, q, which init 'zero_qk' sets to zero",
-    ),
-    (
-        {"task": "labels"},
-        "model",
-        "'encoder_decoder' gives a token at every position of the decoder, and the task 'labels' asks for a",
-    ),
-    (
-        {"task": "running_text"},
-        "model",
-        "the task 'running_text' has no sources, and the encoder of 'encoder_decoder' would read nothing",
-    ),
-    (
-        {"init": "fixup", "model": BASE["model"] | {"tied": "none", "fix_norm": True}},
-        "model.fix_norm",
-        "'fix_norm' divides by the size of output, which init 'fixup' sets to zero",
-    ),
-    (
-        {"init": "fixup", "model": BASE["model"] | {"tied": "none", "linear": "sigma_reparam"}},
-        "model.linear",
-        "divides by the size of o, w2, which init 'fixup' sets to zero",
-    ),
-    ({"init": "dt_fixup"}, "init", "made for a model without norms, and placement 'post' norms the stream"),
-    ({"init": "dt_fixup", "placement": "mix"}, "init", "placement 'mix' norms both stream and branch"),
-    ({"init": "dt_fixup", "encoder": {"norm": "none"}}, "init", "placement 'post' norms the stream"),
-    ({"init": {"kind": "zero_qk", "of": "dt_fixup"}, "placement": "pre"}, "init", "placement 'pre' norms the branch"),
-    ({"init": "deepnorm", "norm": "none"}, "init", "made for a norm of the stream, and placement 'post' norms nothing"),
-    (LABELS | {"norm": "instance"}, "encoder.norm", "'instance' centres each coordinate over a sentence, so its mean"),
-    (LABELS | {"norm": {"kind": "group", "groups": 24}, "placement": "pre"}, "encoder.norm", "'group' centres each"),
-    ({"init": {"kind": "uniform", "a": 1.0, "b": 1.0}}, "init", "would draw between a = 1.0 and b = 1.0"),
+    ({"placement": "rezero", "init": "deepnorm"}, "init"),
+    ({"init": {"kind": "zero_qk", "of": "deepnorm"}, "placement": "sandwich"}, "init"),
+    ({"init": "fixup"}, "model.tied"),
+    ({"init": "own"}, "init"),
+    ({"init": "mup"}, "model.tied"),
+    ({"init": {"kind": "zero_qk", "of": "fixup"}}, "model.tied"),
+    ({"init": "zero_qk", "model": BASE["model"] | {"linear": "sigma_reparam"}}, "model.linear"),
+    ({"task": "labels"}, "model"),
+    ({"task": "running_text"}, "model"),
+    ({"init": "fixup", "model": BASE["model"] | {"tied": "none", "fix_norm": True}}, "model.fix_norm"),
+    ({"init": "fixup", "model": BASE["model"] | {"tied": "none", "linear": "sigma_reparam"}}, "model.linear"),
+    ({"init": "dt_fixup"}, "init"),
+    ({"init": "dt_fixup", "placement": "mix"}, "init"),
+    ({"init": "dt_fixup", "encoder": {"norm": "none"}}, "init"),
+    ({"init": {"kind": "zero_qk", "of": "dt_fixup"}, "placement": "pre"}, "init"),
+    ({"init": "deepnorm", "norm": "none"}, "init"),
+    (LABELS | {"norm": "instance"}, "encoder.norm"),
+    (LABELS | {"norm": {"kind": "group", "groups": 24}, "placement": "pre"}, "encoder.norm"),
+    ({"init": {"kind": "uniform", "a": 1.0, "b": 1.0}}, "init"),
 ]
 GATED = {"placement": "rezero", "init": "fixup", "model": BASE["model"] | {"tied": "none"}}
 ACCEPTED = [
@@ -119,12 +90,10 @@ def flaws(given, registries):
     return [flaw for check in GRAPH_CHECKS for flaw in check(setting, registries)]
 
 
-@pytest.mark.parametrize(("given", "path", "what"), REFUSED)
-def test_a_contradiction_is_refused_with_its_reason(registries, given, path, what):
+@pytest.mark.parametrize(("given", "path"), REFUSED)
+def test_a_contradiction_is_refused_with_its_reason(registries, given, path, golden):
     found = [flaw for flaw in flaws(given, registries) if ".".join(map(str, flaw.path)) == path]
-    assert len(found) == 1
-    assert what in found[0].what
-    assert found[0].remedy
+    golden([f"{flaw.what}; {flaw.remedy}" for flaw in found])
 
 
 def test_closed_gates_before_branches_of_zeros_are_refused(registries):
@@ -139,7 +108,7 @@ def test_what_goes_together_is_let_through(registries, given):
 
 
 def test_every_check_refuses_something(registries):
-    given = [given for given, _, _ in REFUSED] + [GATED]
+    given = [given for given, _ in REFUSED] + [GATED]
     settings = [resolve_setting(BASE | each, registries) for each in given]
     for check in GRAPH_CHECKS:
         assert any(check(setting, registries) for setting in settings), check.__name__

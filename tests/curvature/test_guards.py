@@ -75,6 +75,7 @@ def test_torchs_own_transformer_layer():
     torch.testing.assert_close(operator.matvec(v), differences(layer, total, X, v, 1e-6), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.nightly
 def test_a_compiled_model_is_differentiated_in_eager_mode():
     model = Attention()
     compiled = torch.compile(model, backend="aot_eager")

@@ -109,11 +109,11 @@ def test_where_nobody_wrote_an_answer_the_verdicts_are_it(verdicts, answer):
     assert verdict_answer(verdicts) == answer
 
 
-def test_every_claim_is_named_or_counted():
+def test_every_claim_is_named_or_counted(golden):
     claims = [replace(WRONG, says=f"Claim {n} {'so it is ' * 3}.") for n in range(3)]
-    assert verdict_answer(claims).endswith(" 1 more claim below: 1 contradicted.")
+    golden(verdict_answer(claims))
     long = [replace(claim, says=f"{claim.says} {'so it is ' * 5}") for claim in claims]
-    assert verdict_answer(long).endswith(" 2 more claims below: 2 contradicted.")
+    golden(verdict_answer(long))
 
 
 @given(st.lists(st.text("ab ;.", min_size=1, max_size=400), max_size=4), st.integers(0, 9))

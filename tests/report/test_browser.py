@@ -419,6 +419,7 @@ def test_a_link_to_a_claim_within_a_fold_opens_both(visit, small, tmp_path):
     assert said == []
 
 
+@pytest.mark.nightly
 def test_a_picture_that_a_browser_cannot_read_would_be_seen(visit, folder, tmp_path):
     shutil.copytree(folder.parent, tmp_path / "reports")
     spoiled = tmp_path / "reports" / folder.name

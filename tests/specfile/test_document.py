@@ -150,9 +150,9 @@ def test_a_value_behind_an_alias_is_marked_where_it_is_written():
     assert marks["c",][0] == Mark(3, 1)
 
 
-def test_a_bomb_of_aliases_is_counted_as_it_unfolds():
+def test_a_bomb_of_aliases_is_counted_as_it_unfolds(golden):
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 10)]
     data, _, (fault,) = read_data("\n".join(lines))
     assert data is None
-    assert "unfold to more than 10,000 nodes" in fault.what
+    golden(fault.what)

@@ -39,10 +39,10 @@ def test_every_shipped_spec_survives(path):
     assert parse_spec(spec_yaml(data), path).data == data
 
 
-def test_the_text_is_written_as_a_person_would():
+def test_the_text_is_written_as_a_person_would(golden):
     data = {"lnlab": 2, "model": {"kind": "decoder", "layers": 2}, "sweep": [{"model.layers": (1, 2)}]}
     text = spec_yaml(plain_spec(data))
-    assert text == "lnlab: 2\nmodel: {kind: decoder, layers: 2}\nsweep:\n  - {model.layers: [1, 2]}\n"
+    golden(text)
     assert max(map(len, text.splitlines())) <= LINE_WIDTH
 
 

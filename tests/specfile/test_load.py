@@ -77,15 +77,15 @@ def test_a_file_that_is_no_spec_gets_one_message_with_its_place(spec, content, m
     assert message in found
 
 
-def test_a_folder_a_device_and_an_absent_file_are_named(tmp_path):
+def test_a_folder_a_device_and_an_absent_file_are_named(tmp_path, golden):
     (tmp_path / "xiong.yaml").write_bytes(GOOD)
     os.mkfifo(tmp_path / "pipe")
     assert "is a folder" in problems(tmp_path)[0]
-    assert "is not a regular file" in problems(tmp_path / "pipe")[0]
-    assert "there is no such file; did you mean 'xiong.yaml'?" in problems(tmp_path / "xion.yaml")[0]
+    golden(problems(tmp_path / "pipe")[0])
+    golden(problems(tmp_path / "xion.yaml")[0])
     # The ending, which all have, makes no name near.
-    assert problems(tmp_path / "nothing.yaml")[0].endswith("there is no such file; known: xiong.yaml")
-    assert problems(tmp_path / "none" / "a.yaml")[0].endswith("there is no such file")
+    golden(problems(tmp_path / "nothing.yaml")[0])
+    golden(problems(tmp_path / "none" / "a.yaml")[0])
     assert "cannot be read" in problems(Path("a\0b"))[0]
 
 
