@@ -151,6 +151,7 @@ def test_all_problems_of_a_dict_come_at_once(data):
     assert all("leyer" in str(problem) or "sed" in str(problem) for problem in caught.value.issues)
 
 
+@pytest.mark.nightly
 def test_a_script_needs_no_main_guard():
     Path("script.py").write_text(
         "import lnlab\nprint(lnlab.run('tiny.yaml', overrides={'seeds': 1}, workers=2, progress=False).computed)\n"

@@ -19,6 +19,9 @@ ANSWERS = {
 }
 
 
+pytestmark = pytest.mark.nightly  # six pages from spec to browser: each part of them has tests of its own
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     """The five pages, each drawn from its run."""

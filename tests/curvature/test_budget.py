@@ -67,6 +67,7 @@ def test_each_draw_is_two_nodes_with_its_trace_and_its_squared_norm():
         assert float(draw.weights.sum()) == pytest.approx(1)
 
 
+@pytest.mark.nightly
 def test_a_twentieth_of_the_products_gives_what_ten_draws_of_ninety_steps_do():
     matrix = Diagonal(outliers_and_bulk(2_500))
     exact_trace, exact_square = float(matrix.values.sum()), float(matrix.values.square().sum())

@@ -45,8 +45,17 @@ def agree(state, exact):
     return operator
 
 
-@pytest.mark.parametrize("placement", names(placements))
-@pytest.mark.parametrize("kind", names(models))
+def crossed():
+    """Every model in every placement; in each run one model in each placement, in turns."""
+    kinds, places = names(models), names(placements)
+    return [
+        pytest.param(kind, place, marks=() if (k - p) % len(kinds) == 0 else pytest.mark.nightly)
+        for p, place in enumerate(places)
+        for k, kind in enumerate(kinds)
+    ]
+
+
+@pytest.mark.parametrize(("kind", "placement"), crossed())
 def test_every_model_in_every_placement(tiny, exact, kind, placement):
     assert 400 <= agree(large(tiny, kind, placement), exact).size <= 800
 

@@ -40,6 +40,7 @@ def found(tmp_path_factory):
     return both
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [hessian, ggn])
 @pytest.mark.parametrize(("dtype", "allowed"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 def test_products_are_those_of_one_process_with_all_batches(found, kind, dtype, allowed):
@@ -52,12 +53,14 @@ def test_products_are_those_of_one_process_with_all_batches(found, kind, dtype, 
     assert (mean_of_means - expected).norm() > 1e-3 * expected.norm(), "ranks would be weighed alike"
 
 
+@pytest.mark.nightly
 def test_a_rank_without_a_shard_takes_part(found):
     expected = two_ranks.products(torch.float64, hessian, two_ranks.batches(1))
     for each in found:
         assert (torch.tensor(each["empty rank"], dtype=torch.float64) - expected).norm() <= 1e-12 * expected.norm()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "probes"),
     [
@@ -81,6 +84,7 @@ def test_rows_are_those_of_one_process_with_all_batches_on_every_rank(found, nam
             }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("calls", [0, 2, 5, 12])
 def test_an_error_on_one_rank_is_raised_by_all_wherever_it_comes(found, calls):
     one, two = (each[f"fails after {calls}"] for each in found)
@@ -89,6 +93,7 @@ def test_an_error_on_one_rank_is_raised_by_all_wherever_it_comes(found, calls):
     assert "rank 1" not in two
 
 
+@pytest.mark.nightly
 def test_what_ranks_do_not_have_alike_is_refused_on_all(found):
     for each in found:
         assert "all ranks have the same first batch; give each its own: batches[rank::ranks]" in each["same batches"]
@@ -131,6 +136,7 @@ def test_a_rank_that_fails_with_nobody_left_to_tell_raises_its_own_error(monkeyp
         pass
 
 
+@pytest.mark.nightly
 def test_a_rank_that_is_killed_is_missed(found):
     if found[0]["killed"] is None:
         pytest.skip("gloo itself aborted the rank when the other was killed, as it does now and then")

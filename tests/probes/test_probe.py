@@ -122,7 +122,7 @@ def test_no_probe_leaves_a_trace(used, entry):
 
 
 @pytest.mark.parametrize("entry", PASSING, ids=lambda entry: entry.name)
-@pytest.mark.parametrize("fails_at", [1, 3])
+@pytest.mark.parametrize("fails_at", [pytest.param(1, marks=pytest.mark.nightly), 3])
 def test_no_probe_leaves_a_trace_when_it_fails(used, entry, fails_at):
     """Fails inside the forward pass of a batch: in the encoder, or after it."""
     calls = []

@@ -64,7 +64,7 @@ def drawn_parameters(panels):
 
 
 @pytest.mark.parametrize("placement", sorted(entry.name for entry in KNOWN["placement"]))
-@pytest.mark.parametrize("norm", ["layer", "rms", "none"])
+@pytest.mark.parametrize("norm", ["layer", *(pytest.param(n, marks=pytest.mark.nightly) for n in ("rms", "none"))])
 def test_the_boxes_hold_every_parameter_of_the_model_once(placement, norm):
     model, panels = drawn(placement, norm)
     assert drawn_parameters(panels) == sum(p.numel() for p in model.parameters())

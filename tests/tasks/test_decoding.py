@@ -78,7 +78,7 @@ PENALTIES = [("gnmt", 0.0), ("gnmt", 0.6), ("gnmt", 2.0), ("power", 0.3), ("powe
 
 @torch.no_grad()
 @pytest.mark.parametrize(("penalty", "alpha"), PENALTIES)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_wide_beam_finds_the_best_of_all_sentences(seed, penalty, alpha):
     """85 sentences of at most 4 tokens; with a beam of 64 no prefix is ever lost."""
     model = transformer(seed)
@@ -209,7 +209,7 @@ def many(n: int = MANY, size: int = 40) -> tuple[nn.Module, list[list[int]]]:
     return transformer(size=size), [torch.randint(3, size, (k,), generator=generator).tolist() for k in lengths]
 
 
-@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("beam", [pytest.param(1, marks=pytest.mark.nightly), 4])
 def test_neither_padding_nor_company_nor_order_changes_a_translation(beam):
     model, texts = many()
     source, rows, search = with_end_marks(texts), torch.arange(MANY), Search(beam, "gnmt", 0.6)

@@ -99,6 +99,7 @@ def results():
     return study()
 
 
+@pytest.mark.nightly
 def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_of, tmp_path):
     given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True}, {"kind": "outcomes"}))
     write_files(tmp_path, report_data(given, results, []), ("data",))
@@ -118,6 +119,7 @@ def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_
     assert math.isclose(kept["value"].max(), results.tables["curves"].filter(quantity="loss")["value"].max())
 
 
+@pytest.mark.nightly
 def test_the_page_of_the_printed_table_with_756_runs_behind_it_stays_small(results, facts_of, tmp_path):
     """Every section of its grid, as the spec has them."""
     report = YAML(typ="safe", pure=True).load(SPEC)["report"]
