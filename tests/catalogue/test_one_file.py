@@ -102,6 +102,7 @@ def said(tmp_path_factory):
     return outputs, here
 
 
+@pytest.mark.nightly
 def test_each_is_listed_with_its_words(said):
     outputs, _ = said
     assert "how many make one stone" in outputs["list probe heft"]

@@ -32,7 +32,7 @@ ADAMS_EPSILON = 1e-8
 """That of Kingma and Ba; a large one hides what this is about."""
 
 
-COSTLY = ("sharpness", "hessian_spectrum", "output_perturbation")
+IN_EVERY_RUN = ("gradient_norm", "gradient_histogram", "sharpness", "hessian_spectrum", "update_effect")
 
 
 def said(choice) -> str:
@@ -71,9 +71,8 @@ class Rounding:
 
 
 def marks(choice):
-    """Three of the fifth that takes half of the time stay in every run: each of them as plain as its probe can be."""
-    costly = choice["kind"] in COSTLY and said(choice) not in COSTLY
-    return pytest.mark.nightly if costly or choice["kind"] == "along_step" else ()
+    """Those that rounding moved once stay in every run, as plain as their probes can be."""
+    return () if said(choice) in IN_EVERY_RUN else pytest.mark.nightly
 
 
 @pytest.mark.parametrize("choice", [pytest.param(c, id=said(c), marks=marks(c)) for c in CHOICES])

@@ -349,7 +349,7 @@ def test_looks_of_every_kind(kind, schedules):
     assert min(rates.values()) > 0
 
 
-@sampled("population", FEW_POPULATIONS, sorted({*error_rates.POPULATIONS} - {*FEW_POPULATIONS}))
+@sampled("population", FEW_POPULATIONS[:1], sorted({*error_rates.POPULATIONS} - {*FEW_POPULATIONS[:1]}))
 def test_medians_and_shares_of_seeds_that_fail(population):
     """At most 2.5 % a side, whatever the distribution."""
     most = 0.025 + 3 * math.sqrt(0.025 * 0.975 / error_rates.REPEATS)
@@ -373,6 +373,7 @@ def test_criteria_that_are_changed_on_the_same_seeds_keep_the_bound_of_further_l
     assert error_rates.changed_rate(counted=False) > 2 * 0.075
 
 
+@pytest.mark.nightly
 @sampled(
     ("kinds", "populations"),
     [(FEW_KINDS[1:], FEW_POPULATIONS[:1])],

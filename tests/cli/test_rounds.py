@@ -149,6 +149,7 @@ def test_the_tables_hold_judged_runs_only_and_the_decision_stands_beside_them(ln
     assert lnlab("run", "tuned.yaml", "--json").json["decisions"] == [decision]
 
 
+@pytest.mark.nightly
 def test_a_rerun_computes_nothing_and_imports_neither_torch_nor_scipy(lnlab, tuned, trained, python):
     before, claims, _ = SPEC.partition("claims:")  # another process does not know the quantity they name
     assert claims

@@ -86,7 +86,7 @@ def found_in(folder, lnlab_process):
     [
         # The run alone is signalled by the tasks of test_slurm, too.
         pytest.param(signal.SIGTERM, False, 143, marks=pytest.mark.torture),
-        (signal.SIGTERM, True, 143),
+        pytest.param(signal.SIGTERM, True, 143, marks=pytest.mark.nightly),
         pytest.param(signal.SIGHUP, True, 129, marks=pytest.mark.nightly),
     ],
 )

@@ -193,6 +193,7 @@ def test_runs_without_steps_have_one_trajectory_whatever_would_have_moved_them(r
     assert [need[-1] for need in slow.needs] == [need[-1] for need in fast.needs]
 
 
+@pytest.mark.nightly
 def test_keys_are_the_same_whatever_the_hash_seed_and_the_locale(tmp_path):
     spec = tmp_path / "a.yaml"
     spec.write_text(json.dumps(FULL))

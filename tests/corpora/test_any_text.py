@@ -35,7 +35,9 @@ for texts in ({shapes}):
 """
 
 
-@pytest.mark.parametrize("kind", ["bpe", "wordpiece", "words"])
+@pytest.mark.parametrize(
+    "kind", ["bpe", *(pytest.param(kind, marks=pytest.mark.nightly) for kind in ("wordpiece", "words"))]
+)
 def test_a_text_of_any_shape_is_learned_and_encoded_in_time(kind):
     program = PROGRAM.format(shapes=", ".join(SHAPES.values()), kind=kind)
     ended = subprocess.run([sys.executable, "-c", program], check=False, timeout=180, capture_output=True, text=True)

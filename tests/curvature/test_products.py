@@ -77,7 +77,9 @@ def test_tied_tables_are_one_tensor(tiny, exact, tied):
     assert agree(state, exact).size == sum(p.numel() for p in state.model.parameters())
 
 
-@pytest.mark.parametrize("kind", names(models))
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind == "encoder" else pytest.mark.nightly) for kind in names(models)]
+)
 def test_the_whole_matrix_is_the_dense_hessian_and_symmetric(tiny, exact, kind):
     state = tiny(kind, "post")  # of fewer parameters: the product of each with all others is looked at
     loss, batches = state.task.loss, state.batches(2)

@@ -86,13 +86,18 @@ NORMS, PLACEMENTS, ATTENTIONS = ([entry.name for entry in registry] for registry
 
 @pytest.mark.parametrize(
     ("placement", "norm", "attention"),
-    dict.fromkeys(
-        [
-            *product(PLACEMENTS, NORMS, ["softmax"]),
-            *product(PLACEMENTS, ["layer"], ATTENTIONS),
-            *product(["pre"], NORMS, ATTENTIONS),
-        ]
-    ),
+    [
+        pytest.param(*pieces, marks=() if number % 6 == 0 else pytest.mark.nightly)
+        for number, pieces in enumerate(
+            dict.fromkeys(
+                [
+                    *product(PLACEMENTS, NORMS, ["softmax"]),
+                    *product(PLACEMENTS, ["layer"], ATTENTIONS),
+                    *product(["pre"], NORMS, ATTENTIONS),
+                ]
+            )
+        )
+    ],
 )
 def test_no_two_parameters_share_an_address(setting, build, placement, norm, attention):
     """Two parameters are of two pieces at most, so that every pair of pieces is enough."""

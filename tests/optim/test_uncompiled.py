@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.toy_specs import TRAINED, toy_spec
 
 IN_A_FRESH_PROCESS = """
@@ -53,6 +55,7 @@ PROBES = "[{kind: gradient_norm, at: [init, end]}, {kind: hessian_spectrum, at: 
 SPEC = toy_spec(TRAINED, f"probes: {PROBES}\n", train={"steps": 2, "clip": 1, "evaluate": {"every": 1}}, seeds=1)
 
 
+@pytest.mark.nightly
 def test_the_compiler_is_left_out_until_something_else_imports_it():
     done = subprocess.run([sys.executable, "-c", IN_A_FRESH_PROCESS], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -198,7 +198,11 @@ OWN_PATHS = {"bert": {"cls.predictions", "cls.predictions.transform.dense", "cls
 OWN_PATHS |= {"vit": {"classifier"}, "timm_vit": {"head"}}
 
 
-@pytest.fixture(params=FAMILIES)
+IN_EVERY_RUN = ("gpt2", "t5", "timm_vit")
+"""Fused projections, two stacks, and modules of another library."""
+
+
+@pytest.fixture(params=[pytest.param(f, marks=() if f in IN_EVERY_RUN else pytest.mark.nightly) for f in FAMILIES])
 def family(request, monkeypatch):
     build, batches, loss, expected = FAMILIES[request.param]
     torch.manual_seed(1)

@@ -114,6 +114,7 @@ def test_a_number_of_the_whole_model_has_a_table(tmp_path):
     assert "by model" in page
 
 
+@pytest.mark.nightly
 def test_the_page_is_drawn_again_from_its_folder(measured, tmp_path, capsys):
     measured.report(tmp_path / "blocks", CLAIMS)
     page = tmp_path / "blocks" / "index.html"

@@ -77,6 +77,7 @@ def test_stated_places_are_the_measured_ones(state, trained, name, placement):
     assert refuse_difference(entry, ready(entry, state(placement), trained), **given)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("entry", STATING, ids=lambda entry: entry.name)
 def test_also_in_a_model_of_one_stack_and_with_three_tables(state, classifier, trained, entry):
     if entry.name != "psi_variance":

@@ -80,6 +80,7 @@ def test_growth_in_post_ln_is_in_the_decoder_and_due_to_cross_attention(profile)
     assert max(encoder) / min(encoder) < 1.3
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("placement", ["post", "pre"])
 def test_the_last_layer_by_depth(profile, placement):
     """Post-LN's does not depend on the number of layers; Pre-LN's falls, in a finite stack by less than its root."""

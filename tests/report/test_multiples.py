@@ -208,6 +208,7 @@ def folder(tmp_path_factory, facts, methods):
     return out
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::RuntimeWarning")
 def test_the_notebook_makes_the_same_numbers_and_shows_the_table(folder, tmp_path):
     written = nbformat.read(folder / "notebook.ipynb", as_version=4)

@@ -288,6 +288,7 @@ def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidie
     assert [records for records, _, _ in held(root, more)] == [records for records, _, _ in seen]
 
 
+@pytest.mark.nightly
 def test_a_disk_that_is_full_at_any_operation_costs_nothing(full, root, plan, failing, monkeypatch, tmp_path):
     base = tmp_path / "base"
     shutil.copytree(root, base)

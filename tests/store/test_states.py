@@ -182,7 +182,7 @@ def test_a_course_ends_at_a_gap_and_at_its_own_end():
     assert coverage_of(records((3, 7, "ends"))).end is None
 
 
-@pytest.mark.parametrize("code", ERRORS)
+@pytest.mark.parametrize("code", [ERRORS[0], *(pytest.param(e, marks=pytest.mark.nightly) for e in ERRORS[1:])])
 def test_an_error_at_any_operation_of_training_loses_no_more_than_since_the_last_state(
     store, root, failing, monkeypatch, code
 ):

@@ -67,6 +67,7 @@ def test_saying_nothing_is_worth_nothing(reference):
     assert found.precisions == (0, 0, 0, 0)
 
 
+@pytest.mark.nightly
 def test_sacrebleu_is_imported_when_it_is_first_asked():
     program = "import sys, lnlab.catalogue; sys.exit('sacrebleu' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -120,7 +120,9 @@ def in_lists(model: nn.Module, source: Tensor, search: Search, longest: int) -> 
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("beam", [1, 2, 4])
+@pytest.mark.parametrize(
+    "beam", [pytest.param(1, marks=pytest.mark.nightly), 2, pytest.param(4, marks=pytest.mark.nightly)]
+)
 @pytest.mark.parametrize(("penalty", "alpha"), PENALTIES[1:4])
 def test_a_narrow_beam_is_the_search_in_lists(beam, penalty, alpha):
     search = Search(beam, penalty, alpha, (1.5, 2))

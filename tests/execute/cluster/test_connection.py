@@ -88,6 +88,7 @@ def test_a_node_that_does_not_see_the_store_is_refused_in_one_line(monkeypatch, 
     assert not agent.ready
 
 
+@pytest.mark.nightly
 def test_a_run_on_this_machine_imports_no_ray():
     modules = "lnlab.app.compute, lnlab.execute.worker, lnlab.execute.cluster.agent"
     probe = f"import sys, {modules}; print('ray' in sys.modules)"

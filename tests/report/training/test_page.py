@@ -56,6 +56,7 @@ def test_every_figure_is_live_silent_accessible_and_as_wide_as_its_place(visit, 
     assert serious(shown) == []
 
 
+@pytest.mark.nightly
 def test_the_notebook_takes_means_and_medians_from_the_files_beside_it(page):
     cells = json.loads((page.parent / "notebook.ipynb").read_text())["cells"]
     sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
