@@ -60,8 +60,6 @@ def plan(
     plugins: Sequence[str | Path] = (),
     store: Folder = None,
     workers: int | None = None,
-    calibrate: bool = False,
-    analyze: bool = False,
 ) -> "PlanSummary":
     """What a run would compute, what the store has of it already, and what it costs.
 
@@ -74,8 +72,6 @@ def plan(
         plugins: Python files that register pieces.
         store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         workers: assumed for the time. None means as many as cores.
-        calibrate: measure one unit now, and keep it, to know how long the others take.
-        analyze: set the estimates of finished units against what they took.
 
     Raises:
         LabError: every problem of the spec at once, or a corpus that is absent.
@@ -83,9 +79,7 @@ def plan(
     from lnlab.app.planning.summary import plan_request
 
     request = request_of(spec, profile, overrides, plugins)
-    return plan_request(
-        request, open_store(_path(store), request.spec), workers=workers, calibrate=calibrate, analyze=analyze
-    )
+    return plan_request(request, open_store(_path(store), request.spec), workers=workers)
 
 
 def judge(

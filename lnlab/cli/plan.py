@@ -25,30 +25,21 @@ def plan_spec(
         int | None,
         typer.Option("--workers", "-w", min=1, metavar="N", help="Workers assumed for the time estimate."),
     ] = None,
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Measure one unit now, and keep it, to know how long the rest takes.")
-    ] = False,
-    analyze: Annotated[
-        bool, typer.Option("--analyze", help="After a run: what its units were to take, and what they took.")
-    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List variants, claims and sections too.")] = False,
     as_json: AsJsonOption = False,
 ) -> None:
     """Show what a run would cost, and what it would compute.
 
-    Prints expected time, memory and compute, then runs by axis, what is cached, and what must be computed and why. With
-    --analyze, prints time, compute and peak memory of finished units by kind, estimated and measured.
+    Prints expected time, memory and compute, then runs by axis, what is cached, and what must be computed and why.
     """
     request = request_for(spec, profile, overrides, plugins)
     store = open_store(folder, spec)
-    summary = plan_request(request, store, workers=workers, calibrate=calibrate, analyze=analyze)
+    summary = plan_request(request, store, workers=workers)
     facts = summary.as_plain()
     if as_json:
         print_json(facts)
         return
     lines = [line for line in summary.lines if verbose or not line.startswith(_LISTED)]
-    analyzed = [f"took: {units}" for units in summary.analyzed] if analyze else []
-    none = ["took: nothing yet, as no unit of this plan has finished"] if analyze and not analyzed else []
     units, measurements = facts["units"], facts["measurements"]
     stored = [f"store {summary.store}: holds everything; a run would compute nothing"]
     if units["missing"]:
@@ -57,7 +48,7 @@ def plan_spec(
         to_do = format_count(units["missing"], "unit")
         stored = [f"store {summary.store}: holds {held} of {distinct}; {to_do} to do"]
         stored += [f"  {format_count(number, 'unit')}: {why}" for why, number in facts["why"].items()]
-    for line in [*cost_lines(facts), *analyzed, *none, *lines, *stored]:
+    for line in [*cost_lines(facts), *lines, *stored]:
         out().print(line)
     for line in facts["review"]:
         out().print(f"review {line}", markup=False)

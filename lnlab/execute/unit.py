@@ -97,7 +97,6 @@ class Answer:
         status: of the run, or ``busy``, ``corpus`` or ``store``.
         text: one line.
         seconds: time that the worker spent on it.
-        peak_bytes: the worker's peak memory, libraries included. 0 means that it is not known.
         problems: for an absent corpus and a store that cannot be written.
         elsewhere: whether another process had computed all of it, so that nothing was left to do.
     """
@@ -106,7 +105,6 @@ class Answer:
     status: str
     text: str = ""
     seconds: float = 0.0
-    peak_bytes: int = 0
     problems: tuple[Issue, ...] = ()
     elsewhere: bool = False
 

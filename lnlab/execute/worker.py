@@ -20,7 +20,6 @@ from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, StoreError
 from lnlab.execute.checkpoint import from_bytes
 from lnlab.execute.devices import device_kind
-from lnlab.execute.freed_memory import forget_peak, peak_resident
 from lnlab.execute.interrupts import URGENT, Stops, counting_stops
 from lnlab.execute.machine import device_name
 from lnlab.execute.program import build, count_parameters, intervened
@@ -56,7 +55,6 @@ def work(assignment: Assignment) -> Answer:
     with counting_stops(URGENT) as stops:  # Ctrl-C in a terminal reaches workers as well, which finish
         timer = Timer()
         key = assignment.trajectory.key
-        forget_peak()
         try:
             unit = assignment.open_unit(key)
             if unit is None:
@@ -71,7 +69,7 @@ def work(assignment: Assignment) -> Answer:
         if ended is None:
             return Answer(key, "finished", "another process finished it", seconds=timer.total(), elsewhere=True)
         status, text = ended
-        return Answer(key=key, status=status, text=text, seconds=timer.total(), peak_bytes=peak_resident())
+        return Answer(key=key, status=status, text=text, seconds=timer.total())
 
 
 class Timer:

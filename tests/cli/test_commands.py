@@ -200,14 +200,6 @@ def test_plan_says_cost_first_and_lists_variants_and_claims_when_asked(lnlab, tm
     assert not (tmp_path / "empty").exists()
 
 
-def test_plan_calibrates_when_asked_and_keeps_what_it_measured(lnlab, tiny):
-    said = lnlab("plan", "tiny.yaml", "--calibrate", "--json")
-    assert said.code == 0, said.err
-    assert said.json["units"] == {"all": 6, "missing": 5}
-    assert said.json["seconds"] > 0
-    assert said.json["seconds_known"] == "from one measured just now"
-
-
 READS = ("-s", "norm=none", "-s", "init=dt_fixup", "-s", "seeds=1")
 WEIGHED = ("-s", "probes=[{kind: parameter_size}]", *READS)
 """Initial states that read data, and of which nothing is measured that takes a pass of the model."""
@@ -228,11 +220,11 @@ def test_a_plan_shows_the_data_that_inits_read(lnlab, weighed):
     assert lnlab("plan", weighed, "--json").json["data_passes"] == []
 
 
-def test_what_takes_no_pass_of_the_model_is_planned_run_and_calibrated_all_the_same(lnlab, weighed):
-    said = lnlab("plan", weighed, *WEIGHED, "--calibrate", "--json")
+def test_what_takes_no_pass_of_the_model_is_planned_and_run_all_the_same(lnlab, weighed):
+    said = lnlab("plan", weighed, *WEIGHED, "--json")
     assert (said.code, said.json["flops"]["all"]) == (0, 0)
     assert said.json["seconds"] > 0
-    assert said.json["units"] == {"all": 2, "missing": 1}
+    assert said.json["units"] == {"all": 2, "missing": 2}
     assert lnlab("run", weighed, *WEIGHED, "-w", "1").code == 0
     more = (*WEIGHED[:-1], "seeds=2")
     assert lnlab("plan", weighed, *more, "--json").json["seconds"] > 0

@@ -51,7 +51,7 @@ WORDS = {
     "list": ["list norm"],
     "ls": ["ls"],
     "paper": ["paper reports/tiny"],
-    "plan": [f"plan {SPEC}", "plan one.yaml --calibrate"],
+    "plan": [f"plan {SPEC}"],
     "pull": [f"pull {SPEC} there"],
     "push": [f"push {SPEC} there"],
     "status": ["status"],

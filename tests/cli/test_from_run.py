@@ -213,12 +213,3 @@ def test_a_part_may_have_another_name_there(lnlab, workdir):
     assert lnlab("check", "tuned.yaml").code == 0
     Path("tuned.yaml").write_text(continued(init.replace("layers.1}", "layers.2}")))
     assert "the run of 'pretrain' has no parameter 'encoder.layers.2." in lnlab("check", "tuned.yaml").err
-
-
-def test_a_unit_is_measured_beforehand_with_the_weights_that_it_begins_with(lnlab, workdir):
-    Path("pretrain.yaml").write_text(PRETRAIN)
-    Path("tuned.yaml").write_text(continued())
-    said = lnlab("plan", "tuned.yaml", "--calibrate", "--json")
-    assert said.code == 0, said.err
-    assert said.json["seconds_known"] == "from one measured just now"
-    assert said.json["units"] == {"all": 2, "missing": 1}

@@ -46,11 +46,9 @@ def within_minutes(
     planned = plan_here(pending, known, workers, memory)
     pace = expected_pace(store, plan, known)
     if pace is None:
-        what = f"the time of a run is {no_pace(plan).split(':')[0]}"
+        what = f"the time of a run is {no_pace(plan)}"
         raise LabError(
-            Issue(
-                "not-measured", f"--max-minutes {minutes:g}", what, "measure one unit with lnlab plan --calibrate first"
-            )
+            Issue("not-measured", f"--max-minutes {minutes:g}", what, "run one seed without it first: -s seeds=1")
         )
     lists: dict[str | None, tuple[int, ...]] = {None: plan.experiment.seeds}
     lists.update(plan.experiment.grid_seeds.items())

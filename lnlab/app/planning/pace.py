@@ -5,7 +5,7 @@
 with the seconds of a unit as ``Cost.seconds`` has them, and as the correction the median ratio of actual to estimate.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -16,14 +16,9 @@ from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.duration import REFERENCE_SPEED, Speed
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import Trajectory
-from lnlab.execute.machine import ThisMachine
-from lnlab.execute.registry_loader import RegistryLoader
-from lnlab.execute.scheduler import sweep
-from lnlab.execute.unit import SAVE_EVERY, Event
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Request
     from lnlab.compile.resolve.choices import Registries
 
 ENOUGH_UNITS = 3
@@ -58,7 +53,7 @@ def elapsed(seconds: Sequence[float], workers: int) -> float:
 def no_pace(plan: Plan) -> str:
     """Why nothing is known of how long a plan takes."""
     devices = sorted({unit.setting["train"]["device"] for unit in plan.trajectories} - {"cpu"})
-    return f"not known on {' and '.join(devices)}: measure one unit with --calibrate"
+    return f"not known on {' and '.join(devices)} until a unit has ended there"
 
 
 def expected_pace(store: Store, plan: Plan, known: "Registries") -> Pace | None:
@@ -90,29 +85,3 @@ def actual_seconds(store: Store, plan: Plan) -> dict[str, float]:
     finished = runs.filter((runs["status"] == "finished") & (runs["seconds"] > 0)).sort("steps")
     # By steps: of several runs of a trajectory the longest is the last, and stays.
     return dict(finished.select("trajectory", "seconds").iter_rows())
-
-
-def measured_pace(
-    store: Store, plan: Plan, request: "Request", units: Sequence[Trajectory], known: "Registries"
-) -> Pace | None:
-    """The pace of one unit of median cost, which is computed and stored now, or None where it does not finish.
-
-    The run of another spec that it begins with is computed first where the store lacks it, and does not count.
-    """
-    from lnlab.app.compute import plan_here
-    from lnlab.app.rounds.sources import compute_sources, with_weights
-    from lnlab.app.rounds.units import RunOptions
-    from lnlab.consoles import stderr_console
-
-    speed = machine_speed()
-    seconds: Mapping[str, float] = Pace(speed, 1.0, "").unit_seconds(units, known)
-    middle_unit = sorted(units, key=lambda unit: seconds[unit.key])[len(units) // 2]
-    options = RunOptions(1, retry_failed=False, quiet=True, save_every=SAVE_EVERY, console=stderr_console())
-    compute_sources(store, plan, [middle_unit], request, known, options, ThisMachine(1))
-    (unit,) = plan_here(with_weights(store, plan, [middle_unit]), known, 1).units
-    events: list[Event] = []
-    sweep(
-        [unit], store.open_unit, RegistryLoader(request.plugins), roots=request.roots, workers=1, on_event=events.append
-    )
-    taken = [event.answer.seconds for event in events if event.kind == "finished" and event.answer is not None]
-    return Pace(speed, taken[0] / seconds[unit.key], "from one measured just now") if taken else None

@@ -12,7 +12,6 @@ from lnlab.html_tables import html_table
 from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
-    from lnlab.app.planning.analysis import AnalyzedUnits
     from lnlab.compile.plan import Plan
     from lnlab.store.store import Store
 
@@ -87,7 +86,6 @@ class PlanSummary:
         note: claims that these seeds cannot decide, in words, or "".
         store: the folder of the store.
         review: what a referee would ask before any run, a line each.
-        analyzed: finished units by kind, as estimated and as they were. Empty if not asked for.
     """
 
     plan: "Plan"
@@ -105,7 +103,6 @@ class PlanSummary:
     note: str
     store: str
     review: tuple[str, ...]
-    analyzed: "tuple[AnalyzedUnits, ...]"
 
     @property
     def runs(self) -> int:
@@ -174,41 +171,29 @@ class PlanSummary:
             "claims": [asdict(claim) for claim in self.claims],
             "note": self.note,
             "review": list(self.review),
-            "analyzed": [asdict(units) for units in self.analyzed],
         }
 
 
-def plan_request(
-    request: Request,
-    store: "Store",
-    *,
-    workers: int | None = None,
-    calibrate: bool = False,
-    analyze: bool = False,
-) -> PlanSummary:
+def plan_request(request: Request, store: "Store", *, workers: int | None = None) -> PlanSummary:
     """The plan of the next stage (tuning or judged runs) of a request.
 
     Args:
         request: the question.
         store: what is there already.
         workers: assumed for the time. None means as many as cores.
-        calibrate: measure one unit now, and keep it, to know how long the others take.
-        analyze: set the estimates of finished units against what they took.
 
     Raises:
         LabError: what is wrong with the spec, or a corpus that is absent.
     """
     from lnlab.app.compute import plan_here
-    from lnlab.app.planning.analysis import analyzed_units
-    from lnlab.app.planning.pace import expected_pace, measured_pace, no_pace
+    from lnlab.app.planning.pace import expected_pace, no_pace
     from lnlab.app.planning.review_notes import line_texts, review_of_plan
     from lnlab.compile.cost.cost import cost
     from lnlab.execute.machine import ThisMachine
 
     known = load_registries(request.plugins)
     plan = next_plan(request, known, store)
-    missing = [unit for unit, _ in store.pending(plan)] if calibrate else []
-    pace = (missing and measured_pace(store, plan, request, missing, known)) or expected_pace(store, plan, known)
+    pace = expected_pace(store, plan, known)
     pending = store.pending(plan)
     units = [unit for unit, _ in pending]
     wanted_workers = ThisMachine(workers).workers
@@ -250,5 +235,4 @@ def plan_request(
         note=undecidable_note(undecidable_seeds(judged, known), len(judged.claims)),
         store=str(store.root),
         review=tuple(line_texts(review_of_plan(judged, plan.undecided))),
-        analyzed=analyzed_units(store, plan, known) if analyze else (),
     )

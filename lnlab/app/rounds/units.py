@@ -18,10 +18,8 @@ from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
-from lnlab.execute.unit import Event
 from lnlab.issues import Issue
 from lnlab.store.plans import StoredPlan
-from lnlab.store.records.peaks import keep_peaks
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
@@ -103,13 +101,6 @@ def compute_units(
     names = unit_names(plan, costs)
     total = sum(costs.values())
     with progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show:
-        peaks: dict[str, int] = {}
-
-        def follow(event: Event) -> None:
-            show(event)
-            if event.answer is not None and event.answer.peak_bytes:  # it may be unknown
-                peaks[event.unit] = event.answer.peak_bytes
-
         registry_loader = RegistryLoader(tuple(path.absolute() for path in request.plugins))
         roots = request.roots
         summary = sweep(
@@ -120,11 +111,10 @@ def compute_units(
             workers=memory_plan.workers,
             costs=costs,
             save_every=manner.save_every,
-            on_event=follow,
+            on_event=show,
             live=None if manner.quiet else at_root.live,
             open_executor=open_executor,
         )
-    keep_peaks(store.root, stored.digest, peaks)
     return RunSummary(
         stored=stored,
         # What another process computed meanwhile was not done here.
