@@ -43,21 +43,8 @@ UNUSED = {
     },
     "quantity": {
         "gradient_growth": "the gradient of a layer over that of the one before, the plainest sign of vanishing",
-        "layer_gradient_ratio": "the numerator of `layer_gradient_over_prediction`, for stacks that are not Post-LN",
         "best_lr": OF_RATES,
-        "negative_share": OF_A_SPECTRUM,
-        "effective_rank": OF_A_SPECTRUM,
-        "ggn_sharpness_share": OF_A_SPECTRUM,
-        "ggn_frobenius_share": OF_A_SPECTRUM,
-        "beyond_ggn_share": OF_A_SPECTRUM,
-        "end_residual": OF_A_SPECTRUM,
-        "attention_gain_times_length": OF_A_LAW,
-        "dependency_over_prediction": OF_A_LAW,
         "scaled_gradient_norm": OF_A_LAW,
-        "stream_over_upper_bound": "the other side of `stream_over_lower_bound`, for the whole of a lemma",
-        "update_amplification_at_displacement": "amplification of two models that have moved equally far",
-        "hidden_gain": "how much a layer enlarges the residual stream, the plainest sign of growth in depth",
-        "convergence_gaps": "failures between rates that converge, for whoever reads a boundary as one number",
     },
 }
 

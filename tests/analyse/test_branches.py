@@ -2,14 +2,12 @@
 
 import pytest
 
-from lnlab.analyse.quantities.branch_gain import attention_gain_times_length, branch_gain
+from lnlab.analyse.quantities.branch_gain import branch_gain
 
 
 @pytest.fixture(scope="module")
 def measured(setting, experiment):
-    """Attention is given 2 and gives 1/4 back, the feed-forward network is given 3 and gives 6; n = 16 or unknown."""
-    fixed = setting()
-    fixed = {**fixed, "task": {"kind": "random_tokens", "length": 16}}
+    """Attention is given 2 and gives 1/4 back, the feed-forward network is given 3 and gives 6."""
 
     def rows(variant, seed):
         for sublayer, given, back in (("self_attention", 2.0, 0.25), ("feed_forward", 3.0, 6.0)):
@@ -19,15 +17,10 @@ def measured(setting, experiment):
             yield {**at, "tensor": "sum", "value": 50.0}
         yield {"quantity": "hidden_norm_sq", "stack": "encoder", "sublayer": "embedding", "tensor": "out", "value": 9.0}
 
-    return experiment({"fixed": fixed, "text": setting()}, (1,), rows)
+    return experiment({"text": setting()}, (1,), rows)
 
 
 def test_a_gain_is_the_branch_over_what_its_sublayer_was_given(measured):
     rows = branch_gain(measured).filter(variant="text")
     assert dict(rows.select("sublayer", "value").iter_rows()) == {"self_attention": 0.125, "feed_forward": 2.0}
     assert set(rows["tensor"]) == {"branch"}
-
-
-def test_times_length_is_of_attention_where_all_sentences_have_one_length(measured):
-    rows = attention_gain_times_length(measured)
-    assert rows.select("variant", "sublayer", "value").rows() == [("fixed", "self_attention", 2.0)]

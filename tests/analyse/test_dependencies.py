@@ -79,12 +79,3 @@ def test_a_bend_lowers_r2(setting, experiment):
 
     bent = experiment({"pre": setting("pre", 4, 4)}, (1,), rows)
     assert value(bent, "inverse_dependency_r2") == pytest.approx(25**2 / (5 * 129))
-
-
-def test_the_predicted_share_of_a_feed_forward_branch_is_four_thirteenths(measured):
-    """At d_ff = 2 d, of Post-LN alone, and only where the variance of the branch is known."""
-    rows = select_measured_rows(measured, {"quantity": "dependency_over_prediction", "seed": 1})
-    assert rows["variant"].unique().to_list() == ["post"]
-    assert set(rows["sublayer"]) == {"feed_forward"}
-    here = rows.filter(stack="encoder", layer=2)["value"][0]
-    assert here == pytest.approx(SQUARES[1][3] / (4 / 13))

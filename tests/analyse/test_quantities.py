@@ -66,21 +66,6 @@ def test_every_quantity_explains_itself_and_gives_nothing_where_nothing_was_meas
         assert entry.build(empty).is_empty()
 
 
-def test_the_stream_over_the_embedding_of_its_own_stack(setting, experiment):
-    def rows(variant, seed):
-        for stack, begins in (("encoder", 2.0), ("decoder", 5.0)):
-            yield {"quantity": "hidden_norm", "stack": stack, "sublayer": "embedding", "tensor": "out", "value": begins}
-            for layer, sublayer in ((1, "self_attention"), (1, "feed_forward"), (2, "feed_forward")):
-                for tensor in ("sum", "out", "branch"):
-                    at = {"stack": stack, "layer": layer, "sublayer": sublayer, "tensor": tensor}
-                    yield {"quantity": "hidden_norm", **at, "value": seed * begins * layer if tensor == "sum" else 1e9}
-
-    measured = experiment({"pre": setting("pre", 2, 2)}, (1, 3), rows)
-    found = select_measured_rows(measured, {"quantity": "hidden_gain", "stack": "decoder", "sublayer": "feed_forward"})
-    assert found.sort("seed", "layer")["value"].to_list() == [1.0, 2.0, 3.0, 6.0]
-    assert len(select_measured_rows(measured, {"quantity": "hidden_gain"})) == 12
-
-
 def test_a_quantity_is_made_of_what_it_says_it_is_made_of(measured):
     """A report keeps those rows alone."""
     for entry in quantities:

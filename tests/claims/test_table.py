@@ -151,7 +151,6 @@ def test_a_table_is_of_what_converged_and_its_margins_are_in_order():
         judged(results, "table", cells={**CELLS, "rates": [1, 0.1]})
 
 
-CLOSED = {"of": {**OF, "quantity": "convergence_gaps"}, "at_most": 0}
 NESTED = {"of": {**OF, "norm": "batch"}, "to": {"norm": "layer"}, "at_most": 0}
 UNMOVED = {"of": {**BOUNDARY, "norm": "layer", "model.layers": 5}, "to": {"model.layers": 1}, "between": [0, 0]}
 FALLS = {"of": {**BOUNDARY, "norm": "batch", "model.layers": 5}, "to": {"model.layers": 1}, "at_most": -2}
@@ -162,7 +161,6 @@ FAILS = {"of": {**OF, "optimizer.lr": 1.0}, "at_most": 0}
 @pytest.mark.parametrize(
     ("claim", "exception"),
     [
-        (CLOSED, moved(layer1="CNC")),
         (NESTED, moved(batch1="CCC")),
         (NESTED, moved(layer5="NNC", batch5="NCN")),
         (UNMOVED, moved(layer5="CCC")),
@@ -184,10 +182,10 @@ def test_what_holds_everywhere_is_counted_by_seeds(claim, exception):
 
 
 def test_a_seed_without_all_its_numbers_is_unknown_or_waits():
-    lost = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="TCC")), "everywhere", **CLOSED)
+    lost = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="TCC")), "everywhere", **ALIKE)
     assert (lost.verdict, lost.inside, lost.n) == ("undecided", 6, 7)
     assert "1 timed_out" in lost.reason
-    waits = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="C-C")), "everywhere", **CLOSED)
+    waits = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="C-C")), "everywhere", **ALIKE)
     assert (waits.verdict, "a verdict waits for all" in waits.reason) == ("undecided", True)
 
 

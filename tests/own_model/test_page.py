@@ -105,8 +105,8 @@ def test_a_number_of_the_whole_model_has_a_table(tmp_path):
         LabError, match=r"nothing called 'hidden_norm' was measured; measure it: probes=\['hidden_norm'\]"
     ):
         found.frame("hidden_norm")
-    with pytest.raises(LabError, match="'hidden_gain' is derived from 'hidden_norm', which was not measured"):
-        found.frame("hidden_gain")
+    with pytest.raises(LabError, match="'total_gradient_norm' is derived from 'gradient_norm', which was not measured"):
+        found.frame("total_gradient_norm")
     report = found.report(tmp_path / "whole")
     assert report.empty == []
     page = report.files[0].read_text()

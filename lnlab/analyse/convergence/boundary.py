@@ -66,17 +66,6 @@ def max_converged_lr(results: Results) -> pl.DataFrame:
     )
 
 
-@quantities.register(
-    "convergence_gaps",
-    words=QuantityWords("gaps of convergence", "rates", "that do not converge although a larger one does"),
-    needs=_NEEDS,
-    **_TAGS,
-)
-def convergence_gaps(results: Results) -> pl.DataFrame:
-    """``#{lr_i < max : lr_i does not converge}``: 0 where a column is closed downwards (Yu, 2024)."""
-    return _column_rows(results, "convergence_gaps", lambda column: gap_count(column.converged))
-
-
 def boundary_index(converged: Sequence[bool]) -> int:
     """The place, from 1, of the largest rate that converges, or 0 where none does. Rates rise."""
     return max((position for position, converges in enumerate(converged, 1) if converges), default=0)

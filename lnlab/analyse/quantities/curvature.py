@@ -54,12 +54,6 @@ _QUANTITIES = (
         "``-λ_min``: how steeply the loss falls away along its most negative direction (Dauphin et al., 2014).",
     ),
     (
-        "end_residual",
-        pl.max_horizontal(_AT_LARGEST, _AT_SMALLEST) / _RADIUS,
-        QuantityWords("relative residual", "of the spectral radius", "how far an end may lie from an eigenvalue"),
-        "``max(r_max, r_min) / max |λ|``: how far an end may lie from an eigenvalue, as a share (Paige, 1971).",
-    ),
-    (
         "end_symmetry",
         -_NODE.min() / _NODE.max(),
         QuantityWords(
@@ -87,18 +81,6 @@ _QUANTITIES = (
 
     Below a millionth of the largest node float32 is rounding, and a node has no sign.
     """,
-    ),
-    (
-        "negative_share",
-        (_SHARE * _NODE**2).filter(_NODE < -NODE_NOISE * _RADIUS).sum() / _SQUARES,
-        QuantityWords("negative share", "of the squared norm", "share of the squared eigenvalues that are negative"),
-        "``Σ w_j θ_j² over θ_j < 0 / Σ w_j θ_j²``: of ‖H‖_F² what is negative; 1/2 is symmetric (Wigner, 1955).",
-    ),
-    (
-        "effective_rank",
-        _SIZE * _SQUARES**2 / (_SHARE * _NODE**4).sum(),
-        QuantityWords("effective rank", "eigenvalues", "how many equal eigenvalues would make the same norm"),
-        "``(tr H²)² / tr H⁴``: how many equal eigenvalues would carry ‖H‖_F² as well (Bell & Dean, 1970).",
     ),
     (
         "relative_sharpness",

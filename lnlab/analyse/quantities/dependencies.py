@@ -8,10 +8,8 @@ variance 1. In Pre-LN the stream is the sum of everything so far, so that
 
 import polars as pl
 
-from lnlab.analyse.quantities.variance_growth import known_gains
 from lnlab.facts import QuantityWords
 from lnlab.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
-from lnlab.select.settings import settings_of
 from lnlab.select.sublayers import number_sublayers
 from lnlab.tables import Results
 
@@ -84,25 +82,6 @@ def inverse_dependency_r2(results: Results) -> pl.DataFrame:
     """``R²`` of 1/β_ii² on i: over the sublayers of one type, 1 on a straight line (Liu et al., 2020, Section 4)."""
     shares = _inverses(results).group_by(_TYPE, maintain_order=True).agg(value=pl.corr("i", "value") ** 2)
     return _quantity(shares, "inverse_dependency_r2")
-
-
-@quantities.register(
-    "dependency_over_prediction",
-    words=QuantityWords("dependency over prediction", "ratio", "squared own dependency over c/(1 + c)"),
-    of=("own_dependency",),
-)
-def dependency_over_prediction(results: Results) -> pl.DataFrame:
-    """``β_ii² (1 + c) / c``: a feed-forward branch beside a stream of variance 1 (Liu et al., 2020, Section 4).
-
-    c = 2r / (1 + r)² with r = d_ff / d, for Xavier's matrices. Only of Post-LN with an init whose c is known.
-    """
-    post_stacks = settings_of(results).stacks_where("placement.kind", "post")
-    gains = known_gains(results, post_stacks["variant"].unique(maintain_order=True))
-    own = _squares(results).filter(pl.col("sublayer") == "feed_forward")
-    own = own.join(post_stacks, on=["variant", "stack"], how="semi", maintain_order="left")
-    joined = own.join(gains, on="variant", how="inner", maintain_order="left")
-    ratios = joined.with_columns(pl.col("value") * (1 + pl.col("c")) / pl.col("c"))
-    return _quantity(ratios, "dependency_over_prediction")
 
 
 def _squares(results: Results) -> pl.DataFrame:

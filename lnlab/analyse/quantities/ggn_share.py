@@ -30,26 +30,6 @@ _PLACEMENT: dict[str, Any] = {
 }
 
 
-_SHARES = (
-    (
-        "ggn_sharpness_share",
-        ("largest_eigenvalue", "ggn"),
-        QuantityWords("GGN's share of the sharpness", "ratio", "largest eigenvalue of the GGN over the Hessian's"),
-        "``λ_max(G) / λ_max(H)``: 1 where the sharpest direction is the GGN's (Schraudolph, 2002).",
-    ),
-    (
-        "ggn_frobenius_share",
-        ("frobenius_norm", "ggn"),
-        QuantityWords("GGN's share of the norm", "ratio", "Frobenius norm of the GGN over the Hessian's"),
-        "``‖G‖_F / ‖H‖_F``: how large the GGN is beside the Hessian (Schraudolph, 2002).",
-    ),
-    (
-        "beyond_ggn_share",
-        ("frobenius_norm", "hessian_minus_ggn"),
-        QuantityWords("share beyond the GGN", "ratio", "Frobenius norm of H − G over the Hessian's"),
-        "``‖H - G‖_F / ‖H‖_F``: how large what the GGN leaves out is beside the Hessian (Schraudolph, 2002).",
-    ),
-)
 _SHARES_OF_EXTRA = (
     (
         "ggn_share_of_extra_sharpness",
@@ -83,16 +63,10 @@ def _operator_number(results: Results, operator: str, name: str) -> pl.DataFrame
     return spectral_number(rows, name).select(*_SCOPE_KEYS, "value")
 
 
-def _with_hessian(results: Results, operator: str, name: str) -> pl.DataFrame:
-    """A number of an operator as ``value``, and that of the Hessian as ``of_hessian``."""
+def _with_hessian(results: Results, name: str) -> pl.DataFrame:
+    """A number of the GGN as ``value``, and that of the Hessian as ``of_hessian``."""
     hessian = _operator_number(results, "hessian", name).rename({"value": "of_hessian"})
-    return _operator_number(results, operator, name).join(hessian, on=_SCOPE_KEYS, how="inner", maintain_order="left")
-
-
-def _share(quantity: str, of: tuple[str, str], results: Results) -> pl.DataFrame:
-    name, operator = of
-    shares = _with_hessian(results, operator, name).with_columns(pl.col("value") / pl.col("of_hessian"))
-    return as_spectral_quantity(shares.with_columns(operator=pl.lit("hessian")), quantity)
+    return _operator_number(results, "ggn", name).join(hessian, on=_SCOPE_KEYS, how="inner", maintain_order="left")
 
 
 def _share_of_extra(quantity: str, of: tuple[str, int], results: Results) -> pl.DataFrame:
@@ -101,7 +75,7 @@ def _share_of_extra(quantity: str, of: tuple[str, int], results: Results) -> pl.
     settings = settings_of(results)
     order = {run: position for position, run in enumerate(results.runs["run"])}
     first = pl.col("run").replace_strict(order, return_dtype=pl.Int64)
-    numbers = _with_hessian(results, "ggn", name).with_columns(_first=first)
+    numbers = _with_hessian(results, name).with_columns(_first=first)
     pairs = numbers.join(settings.groups("placement"), on="variant", how="left", maintain_order="left")
     pairs = pairs.join(settings.labels("placement"), on="variant", how="left", maintain_order="left")
     rows = []
@@ -117,5 +91,4 @@ def _share_of_extra(quantity: str, of: tuple[str, int], results: Results) -> pl.
     )
 
 
-register_alike(_share, _SHARES, **SPECTRAL_FACTS)
 register_alike(_share_of_extra, _SHARES_OF_EXTRA, **_PLACEMENT)

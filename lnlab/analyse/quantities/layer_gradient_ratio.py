@@ -17,16 +17,6 @@ LAYER_KEYS = ("stack", "layer")
 
 
 @quantities.register(
-    "layer_gradient_ratio",
-    words=QuantityWords("gradient ratio of a layer", "ratio", "stream's gradient below a layer over that above it"),
-)
-def layer_gradient_ratio(results: Results) -> pl.DataFrame:
-    """``‖dL/dx_(l-1)‖ / ‖dL/dx_l‖``: gradient of the stream below a layer over that above it (Xiong et al., 2020)."""
-    layer_outputs = _sublayer_outputs(results).filter(pl.col("sublayer") == "feed_forward")
-    return quantity_product(_below_layers(results), layer_outputs, "layer_gradient_ratio", at=LAYER_KEYS, power=-1.0)
-
-
-@quantities.register(
     "layer_gradient_over_prediction",
     words=QuantityWords(
         "measured over predicted",
@@ -55,12 +45,3 @@ def _sublayer_outputs(results: Results) -> pl.DataFrame:
     """‖dL/dx‖ of the stream as it goes on after each sublayer."""
     inside = pl.col("layer").is_not_null(), pl.col("tensor") == "out"
     return stored_rows(results, "stream_gradient").filter(*inside)
-
-
-def _below_layers(results: Results) -> pl.DataFrame:
-    """‖dL/dx_(l-1)‖ at the address of layer l: after the layer before it, or after the embedding."""
-    gradients = stored_rows(results, "stream_gradient")
-    first = gradients.filter(pl.col("sublayer") == "embedding").with_columns(layer=pl.lit(1, gradients.schema["layer"]))
-    before = _sublayer_outputs(results).filter(pl.col("sublayer") == "feed_forward").with_columns(pl.col("layer") + 1)
-    null = {name: pl.lit(None, gradients.schema[name]) for name in ("sublayer", "tensor")}
-    return pl.concat([first, before]).with_columns(**null)

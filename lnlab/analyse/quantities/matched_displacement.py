@@ -38,16 +38,6 @@ _QUANTITIES = (
         ),
         "``E 1/σ_in where ‖θ_t - θ_0‖ = D*``: a norm's factor on the gradient, equally far (Xiong et al., 2020).",
     ),
-    (
-        "update_amplification_at_displacement",
-        "update_amplification",
-        QuantityWords(
-            "amplification",
-            "ratio of squares",
-            "output change by an update over its squared length, where all compared runs have moved equally far",
-        ),
-        "``E‖ΔF‖²/‖Δθ‖² where ‖θ_t - θ_0‖ = D*``: what an update amplifies, equally far (after Liu et al., 2020).",
-    ),
 )
 
 

@@ -45,18 +45,3 @@ def isometry_gap(results: Results) -> pl.DataFrame:
     squares = stored_rows(results, "jacobian_mean_square")
     gap = pl.col("value").log().abs().alias("value")
     return squares.select(*STATE, pl.lit("isometry_gap").alias("quantity"), *SITE, gap)
-
-
-@quantities.register(
-    "hidden_gain",
-    words=QuantityWords("hidden gain", "ratio", "norm of a hidden state over that of the embedding"),
-    of=("hidden_norm",),
-)
-def hidden_gain(results: Results) -> pl.DataFrame:
-    """``E‖x_l‖ / E‖x_0‖``: the stream after a branch over the embedding that it began as (Zhang et al., 2019).
-
-    After the addition, before any norm; x_0 is the embedding of the same stack, positions included.
-    """
-    norms = stored_rows(results, "hidden_norm")
-    start = norms.filter((pl.col("sublayer") == "embedding") & (pl.col("tensor") == "out"))
-    return quantity_product(norms.filter(pl.col("tensor") == "sum"), start, "hidden_gain", at=("stack",), power=-1.0)

@@ -89,6 +89,26 @@ def _dt_fixup_shapes(results: Results) -> Iterator[tuple[str, str, int | None, b
                 yield variant, stack, layers, bool(init) and init["relational"]
 
 
+@quantities.register(
+    "stream_over_lower_bound",
+    words=QuantityWords("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
+    of=("hidden_norm_sq",),
+)
+def stream_over_lower_bound(results: Results) -> pl.DataFrame:
+    """``(E‖x_l‖²/d) / (1 + l/2)``: the stream after layer l over Lemma 2's lower bound (Xiong et al., 2020).
+
+    In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
+    """
+    last_additions = (pl.col("sublayer") == "feed_forward") & (pl.col("tensor") == "sum")
+    rows = stored_rows(results, "hidden_norm_sq").filter(last_additions)
+    return _divided(rows, results, "stream_over_lower_bound", lemma_2_bound)
+
+
+def lemma_2_bound(shape: StackShape, layer: int) -> float:
+    """The lower bound on E‖x_l‖²/d, which in Post-LN is the upper one, too."""
+    return 1.5 if shape.placement == "post" else 1 + layer / 2
+
+
 def theorem_1_bound(shape: StackShape, _layer: int) -> float:
     """``d √ln d`` in Post-LN, ``d √(ln d / L)`` in Pre-LN."""
     return shape.width * math.sqrt(math.log(shape.width) / _depth(shape))
@@ -97,11 +117,6 @@ def theorem_1_bound(shape: StackShape, _layer: int) -> float:
 def rank_one_bound(shape: StackShape, _layer: int) -> float:
     """``√d`` in Post-LN, ``√(d / L)`` in Pre-LN."""
     return math.sqrt(shape.width / _depth(shape))
-
-
-def lemma_2_bounds(shape: StackShape, layer: int) -> tuple[float, float]:
-    """The bounds on E‖x_l‖²/d, which in Post-LN are one number."""
-    return (1.5, 1.5) if shape.placement == "post" else (1 + layer / 2, 1 + 3 * layer / 2)
 
 
 def _depth(shape: StackShape) -> int:
@@ -129,13 +144,6 @@ def _last_w2(name: str, divisor: _Divisor, results: Results) -> pl.DataFrame:
     matrices = stored_rows(results, "gradient_norm").filter(pl.col("tensor") == "w2")
     last = matrices.join(last_layers, on=["variant", "stack", "layer"], how="semi", maintain_order="left")
     return _divided(last, results, name, divisor)
-
-
-def _stream(name: str, divisor: _Divisor, results: Results) -> pl.DataFrame:
-    """The stream after the last addition of every layer, over its divisor."""
-    last_additions = (pl.col("sublayer") == "feed_forward") & (pl.col("tensor") == "sum")
-    rows = stored_rows(results, "hidden_norm_sq").filter(last_additions)
-    return _divided(rows, results, name, divisor)
 
 
 def _stacks(results: Results) -> Iterator[tuple[str, str, StackShape]]:
@@ -175,25 +183,4 @@ _GRADIENTS = (
     """,
     ),
 )
-_STREAMS = (
-    (
-        "stream_over_lower_bound",
-        lambda shape, layer: lemma_2_bounds(shape, layer)[0],
-        QuantityWords("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
-        """``(E‖x_l‖²/d) / (1 + l/2)``: the stream after layer l over Lemma 2's lower bound (Xiong et al., 2020).
-
-    In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
-    """,
-    ),
-    (
-        "stream_over_upper_bound",
-        lambda shape, layer: lemma_2_bounds(shape, layer)[1],
-        QuantityWords("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
-        """``(E‖x_l‖²/d) / (1 + 3l/2)``: the stream after layer l over Lemma 2's upper bound (Xiong et al., 2020).
-
-    In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
-    """,
-    ),
-)
 register_alike(_last_w2, _GRADIENTS, of=("gradient_norm",))
-register_alike(_stream, _STREAMS, of=("hidden_norm_sq",))
