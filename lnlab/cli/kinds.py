@@ -53,11 +53,9 @@ def list_kinds(
 
         out().out(schema_text(schema_of(known)), end="")
     elif reference:
-        from lnlab.compile.reference.examples import shortest_examples
         from lnlab.compile.reference.reference import reference as reference_of
-        from lnlab.specfile.citations import shipped_specs
 
-        out().out(reference_of(known, shortest_examples(shipped_specs().values())), end="")
+        out().out(reference_of(known), end="")
     elif kind == _SITE:
         _list_sites(name, plugins, known, as_json)
     elif name is not None and kind is not None:

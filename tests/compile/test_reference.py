@@ -8,7 +8,6 @@ import pytest
 from pydantic import BaseModel, Field
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.reference.examples import flow, shortest_examples
 from lnlab.compile.reference.key_words import SITE_WORDS
 from lnlab.compile.reference.reference import reference, schema_in_words
 from lnlab.meanings import COMMON_MEANINGS, meaning
@@ -51,7 +50,7 @@ def small() -> dict[str, Registry[Any]]:
 
 
 def test_every_kind_with_its_formula_parameters_types_and_defaults(small):
-    text = reference(small, {("norm", "rms"): ("{kind: rms}", "a_spec")})
+    text = reference(small)
     kinds = text[text.index("## Tasks") :]
     assert (
         kinds
@@ -91,8 +90,6 @@ More.
 |---|---|---|---|
 | `eps` | number > 0 | `1e-06` | With `eps: 0` it may divide by zero. |
 
-For example, in the spec `a_spec`: `{kind: rms}`
-
 ## extra
 
 None yet.
@@ -125,22 +122,6 @@ def test_every_parameter_of_every_registered_piece_has_a_meaning():
     assert sorted(COMMON_MEANINGS.keys() - used) == []
 
 
-def test_an_example_is_the_shortest_mapping_of_its_kind_without_prose(tmp_path):
-    base = "lnlab: 2\ntitle: t\ntask: t\nmodel: {kind: m, layers: 2}\n"
-    (tmp_path / "long.yaml").write_text(
-        base + "claims: [{id: a, says: b, kind: bound, of: {quantity: q, layer: last}}]\n"
-    )
-    (tmp_path / "short.yaml").write_text(
-        base + "report: [{kind: line, quantity: q, claims: [{id: a, says: b, kind: bound, at_most: 1e-3}]}]\n"
-    )
-    assert shortest_examples(sorted(tmp_path.iterdir())) == {
-        ("model", "m"): ("{kind: m, layers: 2}", "long"),
-        ("claim", "bound"): ("{kind: bound, at_most: 0.001}", "short"),
-        ("section", "line"): ("{kind: line, quantity: q}", "short"),
-    }
-    assert flow({"a b": [True, None, "x: y", "−1", 2]}) == '{a b: [true, null, "x: y", "−1", 2]}'
-
-
 def test_the_grammar_names_every_top_level_key(small):
     text = reference(small)
     unnamed = {"norm", "init", "attention", "optimizer", "schedule", "train"}
@@ -170,9 +151,3 @@ def test_types_in_words(annotation, words):
     model = type("Given", (BaseModel,), {"__annotations__": {"given": annotation}})
     made = model.model_json_schema()
     assert schema_in_words(made["properties"]["given"], made.get("$defs", {})) == words
-
-
-def test_an_example_leads_to_its_spec_where_a_page_has_the_specs_beside_it(small):
-    examples = {("norm", "rms"): ("{kind: rms}", "a_spec")}
-    assert "For example, in [a_spec](../specs/a_spec.yaml): `{kind: rms}`" in reference(small, examples, "../specs")
-    assert ".yaml" not in reference(small, examples), "a page anywhere has no specs beside it"

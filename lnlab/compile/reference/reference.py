@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from lnlab.compile.reference.examples import SpecExamples
 from lnlab.compile.reference.grammar import GRAMMAR
 from lnlab.compile.reference.key_words import SITE_WORDS
 from lnlab.compile.resolve.choices import Registries
@@ -41,14 +40,8 @@ _BAR = "\\|"
 """A bar within a cell of a Markdown table."""
 
 
-def reference(registries: Registries, examples: SpecExamples | None = None, specs: str | None = None) -> str:
-    """The grammar in brief, the words of sites, then every kind with its formula, parameters, types and defaults.
-
-    Args:
-        registries: of every kind.
-        examples: of kinds, see ``shortest_examples``.
-        specs: path from the page to the folder of the specs, for links. None names them without a link.
-    """
+def reference(registries: Registries) -> str:
+    """The grammar in brief, the words of sites, then every kind with its formula, parameters, types and defaults."""
     # A kind that has no heading yet comes last, under its own name.
     kinds = sorted(registries, key=lambda kind: (list(_HEADINGS).index(kind) if kind in _HEADINGS else 99, kind))
     headings = {kind: _HEADINGS.get(kind, kind) for kind in kinds}
@@ -72,7 +65,7 @@ def reference(registries: Registries, examples: SpecExamples | None = None, spec
         entries = list(registries[kind])
         lines += [] if entries else ["None yet.", ""]
         for entry in entries:
-            lines += _entry(entry, (examples or {}).get((kind, entry.name)), specs)
+            lines += _entry(entry)
     return "\n".join(lines) + "\n"
 
 
@@ -81,8 +74,8 @@ def _fragment(heading: str) -> str:
     return heading.lower().replace(" ", "-").replace(",", "")
 
 
-def _entry(entry: Entry[Any], example: tuple[str, str] | None, specs: str | None) -> list[str]:
-    """One kind: what it says of itself, what it measures or is made of, a table of what a spec may set, an example."""
+def _entry(entry: Entry[Any]) -> list[str]:
+    """One kind: what it says of itself, what it measures or is made of, and a table of what a spec may set."""
     paragraphs = [entry.summary.replace("``", "`"), remaining_text(entry.build, entry.keywords)]
     if measured := getattr(entry.facts, "quantities", None):  # a probe
         names = ", ".join(f"`{name}`" for name in measured)
@@ -98,11 +91,7 @@ def _entry(entry: Entry[Any], example: tuple[str, str] | None, specs: str | None
         ]
         lines += ["| parameter | type | default | meaning |", "|---|---|---|---|"]
         lines += [f"| {' | '.join(cell.replace('|', _BAR) for cell in row)} |" for row in rows] + [""]
-    if example is None:
-        return lines
-    text, name = example
-    spec = f"the spec `{name}`" if specs is None else f"[{name}]({specs}/{name}.yaml)"
-    return [*lines, f"For example, in {spec}: `{text}`", ""]
+    return lines
 
 
 def parameter_rows(entry: Entry[Any]) -> list[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_jso
 from pydantic_core import core_schema
 
 from lnlab.compile.reference.key_words import KEY_WORDS
-from lnlab.compile.reference.schema_overlays import by_path, overlay_schemas, path_patterns
+from lnlab.compile.reference.schema_overlays import PATHS, by_path, overlay_schemas
 from lnlab.compile.reference.schema_parts import (
     NAMED_QUANTITY,
     SELECTION,
@@ -28,7 +28,7 @@ from lnlab.keys import Json
 from lnlab.meanings import COMMON_MEANINGS
 from lnlab.registry import Flawed, Registry
 from lnlab.specfile.columns import EVALUATED, RECORDED
-from lnlab.specfile.experiment import SETTING, SelectText
+from lnlab.specfile.experiment import SelectText
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SPECIAL = {**dict.fromkeys(("of", "to", "less", "less_to", "where"), SELECTION), "quantity": NAMED_QUANTITY}
@@ -85,11 +85,7 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
     one: Json = {"if": {"type": "string"}, "else": condition}
     several: Json = {"if": {"type": "array"}, "then": {"items": one}, "else": one}
     definitions["claim:requires"] = {**several, "description": KEY_WORDS["requires"]}
-    below = {key: schema.get("properties", {}) for key, schema in grammar["properties"].items()}
-    definitions |= {f"train:{word}": schema for word, schema in below["train"].items()}
-    definitions["model:layers"] = below["encoder"]["layers"]
-    paths = [f"^({'|'.join(SETTING)})$", *path_patterns(registries, derived=("sublayers",))]
-    definitions["selection"] = selection_schema(paths)
+    definitions["selection"] = selection_schema(PATHS)
     definitions["quantity"] = expression_schema()
     definitions["quantity_name"] = quantity_schema(_quantities(registries))
 
@@ -97,9 +93,9 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
     answer: Json = {"$ref": "#/$defs/AuthorAnswer"}
     select_text = SelectText.model_json_schema()
     rule: Json = {"$ref": "#/$defs/rule"} if "rule" in registries else _NOT_YET
-    select = by_path(registries, lambda _: rule, **select_text["properties"])
+    select = by_path(lambda _: rule, **select_text["properties"])
     select |= {"required": select_text["required"], "minProperties": 2}
-    properties = grammar["properties"] | overlay_schemas(registries)
+    properties = grammar["properties"] | overlay_schemas()
     properties["answer"] = {"if": {"type": "array"}, "then": {"items": answer}, "else": answer}
     several = {"type": "array", "minItems": 1, "items": select}
     alone = nullable({"$ref": "#/properties/select/then/items"})

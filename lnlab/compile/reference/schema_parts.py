@@ -82,12 +82,8 @@ def expression_schema() -> Json:
     return {"if": {"type": "object"}, "then": expression, "else": {"$ref": "#/$defs/quantity_name"}}
 
 
-def selection_schema(setting_paths: Sequence[str]) -> Json:
-    """What selects rows: columns with their closed vocabularies, paths of the setting, and nothing else.
-
-    Args:
-        setting_paths: patterns of paths of the setting.
-    """
+def selection_schema(setting_paths: str) -> Json:
+    """What selects rows: columns with their closed vocabularies, what fits the pattern of paths, and nothing else."""
     columns: dict[str, Json] = dict.fromkeys((*COLUMNS, METHOD, GRID, TIMES), _one_or_several({}))
     named = {"if": {"type": "string"}, "then": {"const": BEST}, "else": _one_or_several(_CONDITIONS)}
     columns[REFERENCE] = {**nullable(named), "description": "the variants that derived numbers are measured against"}
@@ -97,7 +93,7 @@ def selection_schema(setting_paths: Sequence[str]) -> Json:
         "type": "object",
         "description": "selection of rows: column or path of the setting -> value, or list of values",
         "properties": columns,
-        "patternProperties": {pattern: {} for pattern in setting_paths},
+        "patternProperties": {setting_paths: {}},
         "additionalProperties": False,
     }
 
