@@ -1,7 +1,5 @@
 """``lnlab status``: what is in the store, per experiment: done, missing, failed and why, and running."""
 
-import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +8,7 @@ import typer
 from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.missing_work import ended_by_itself, reason_counts, status_counts_of_runs, unfinished_runs
 from lnlab.app.request import Request, open_store, refuse_absent_profile
-from lnlab.app.watching import running_units, watched_run
+from lnlab.app.watching import running_units
 from lnlab.cli.options import AsJsonOption, OptionalSpec, Profile, StoreFolder
 from lnlab.cli.terminal import out, print_json
 from lnlab.errors import LabError
@@ -19,7 +17,6 @@ from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
-    from lnlab.store.running_work import PlanWatch
     from lnlab.store.store import Store
 
 STATUS_EXAMPLE = "Example: [bold]lnlab status specs/xiong_fig3.yaml[/bold]"
@@ -30,24 +27,17 @@ def status_of_store(
     spec: OptionalSpec = None,
     profile: Profile = None,
     all_versions: Annotated[bool, typer.Option("--all", help="Older versions of each experiment as well.")] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Show it again and again, with the units at work, until nothing is left.")
-    ] = False,
-    every: Annotated[float, typer.Option(min=0.2, metavar="SECONDS", help="How often --watch looks.")] = 5.0,
     as_json: AsJsonOption = False,
 ) -> None:
     """Show what the store holds.
 
     For each experiment: what is done, missing and failed, and why. Units at work, on this machine or another that
     shares the store, are shown with their training loss, and whether that, the gradient's norm or an attention logit
-    jumps.
+    jumps. lnlab watch shows these again and again.
     """
     store = open_store(folder, spec)
     if spec is not None:
         refuse_absent_profile(Request(spec, profile))
-    if watch:
-        _watch(store, spec, profile, every=every, as_json=as_json)
-        return
     plans = _selected_plans(store, spec, profile, all_versions=all_versions)
     experiments: list[dict[str, Any]] = []
     for stored in plans:
@@ -96,35 +86,6 @@ def status_of_store(
         number, size = store.size()
         contents = f"{format_count(number, 'file')}, {format_quantity(size, 'B')}" if experiments or damage else "empty"
         out().print(f"{store.root}: {contents}")
-
-
-def _watch(store: "Store", spec: Path | None, profile: str | None, *, every: float, as_json: bool) -> None:
-    """Show how far the runs are until nothing is left: in one place of a terminal, else one look below the other."""
-    from rich.live import Live
-    from rich.text import Text
-
-    console = out()
-    watches: dict[str, PlanWatch] = {}
-    in_place = console.is_terminal and not as_json
-    # Between two looks nothing changes, and nothing need be drawn.
-    with Live(console=console, auto_refresh=False) if in_place else nullcontext() as live:
-        while True:
-            plans = _selected_plans(store, spec, profile, all_versions=False)
-            for stored in plans:
-                if stored.digest not in watches:
-                    watches[stored.digest] = store.watch(stored)
-            looks = (watched_run(stored, watches[stored.digest].look()) for stored in plans)
-            watched = [run for run in looks if run.left]
-            text = "\n".join(line for run in watched for line in run.lines()) or "nothing is left to do"
-            if live is not None:
-                live.update(Text(text), refresh=True)
-            elif as_json:
-                print_json([run.to_json() for run in watched])
-            else:
-                console.print(text)
-            if not watched:
-                return
-            time.sleep(every)
 
 
 def _selected_plans(
