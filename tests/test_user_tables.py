@@ -137,12 +137,8 @@ def test_plain_values_of_any_type_are_labels(tmp_path, values, read):
 def test_a_duration_or_a_damaged_file_ends_in_a_message(tmp_path):
     frame = pl.DataFrame({"text": ["a"], "label": [datetime.timedelta(1)]})
     frame.write_parquet(tmp_path / "d.parquet")
-    try:
-        read_columns(tmp_path / "d.parquet", ("text", "label"))
-    except LabError as error:
-        assert "cannot be read as a Parquet table" in str(error)  # noqa: PT017
     raw = (tmp_path / "d.parquet").read_bytes()
-    for content in (b"", b"PAR1", raw[:-9], raw[:40] + bytes(20) + raw[60:]):
+    for content in (raw, b"", b"PAR1", raw[:-9], raw[:40] + bytes(20) + raw[60:]):
         (tmp_path / "x.parquet").write_bytes(content)
         with pytest.raises(LabError, match="cannot be read as a Parquet table"):
             read_columns(tmp_path / "x.parquet", ("text", "label"))

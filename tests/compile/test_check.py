@@ -5,21 +5,15 @@ from pathlib import Path
 import pytest
 
 from lnlab.compile.check import PASSES, check_spec
-from lnlab.errors import SpecError
 from lnlab.specfile.load import parse_spec
+from tests.support.refusals import refused
 
 PAIRS = Path(__file__).parents[1] / "fixtures" / "compile"
 
 
-def problems(plan, text, **options):
-    with pytest.raises(SpecError) as caught:
-        plan(text, **options)
-    return [str(problem) for problem in caught.value.issues]
-
-
 def test_a_file_that_the_task_names_must_be_there(plan, base, tmp_path, golden):
     text = base.replace("corpus: toy", "corpus: {kind: file, path: nowhere.txt}")
-    (found,) = problems(plan, text, roots=(tmp_path,))
+    (found,) = refused(plan, text, roots=(tmp_path,))
     golden(found)
 
 
@@ -31,7 +25,7 @@ def test_a_file_that_cannot_be_read_says_why(plan, base, tmp_path, monkeypatch):
 
     monkeypatch.setattr("lnlab.compile.resolved_sweep.input_of", refuse)
     text = base.replace("corpus: toy", "corpus: {kind: file, path: c.txt}")
-    (found,) = problems(plan, text, roots=(tmp_path,))
+    (found,) = refused(plan, text, roots=(tmp_path,))
     assert found.endswith("c.txt: permission denied")
 
 
@@ -47,12 +41,12 @@ def test_a_file_that_cannot_be_read_says_why(plan, base, tmp_path, monkeypatch):
     ],
 )
 def test_flaws_of_the_whole(plan, base, change, golden):
-    golden(problems(plan, base.replace(*change)))
+    golden(refused(plan, base.replace(*change)))
 
 
 def test_a_flaw_of_a_resolved_setting_is_shown_where_it_is_written(plan, base, golden):
     text = base.replace("layers: 2}", "layers: 2, d_model: 6}")
-    (found,) = problems(plan, text)
+    (found,) = refused(plan, text)
     golden(found)
 
 
@@ -70,7 +64,7 @@ def test_what_a_profile_says_is_checked_though_it_is_not_chosen(plan, base, line
     text = base + f"profiles: {{p: {lines}}}\n"
     if "placement" in lines:
         text = text.replace("seeds: 2\n", "").replace("probes:", "sweep: [{placement: [post]}]\nprobes:")
-    golden(problems(plan, text))
+    golden(refused(plan, text))
 
 
 CLAIMED = """\
@@ -88,7 +82,7 @@ def test_a_selection_that_finds_nothing_under_an_overlay_is_no_mistake_of_the_sp
 
 def test_a_selection_that_finds_nothing_in_the_spec_either_is_one(plan, base, golden):
     text = base + CLAIMED.replace("placement: post, model", "placement: psot, model")
-    (found,) = problems(plan, text, overrides=["placement=pre"])
+    (found,) = refused(plan, text, overrides=["placement=pre"])
     golden(found)
 
 
@@ -96,26 +90,26 @@ def test_a_spec_that_needs_its_profile_is_judged_by_the_profile_alone(plan, base
     text = base.replace("placement: post\n", "") + CLAIMED.replace("placement: [post, pre], ", "").replace(
         "{sweep: [{norm: [layer, rms]}], placement: pre}", "{placement: pre}"
     )
-    (found,) = problems(plan, text, profile="other")
+    (found,) = refused(plan, text, profile="other")
     golden(found)
 
 
 def test_probes_that_do_not_say_what_they_measure_leave_quantities_unchecked(plan, base, golden):
     claims = "claims: [{id: a, says: b, kind: bound, of: {quantity: anything}, at_most: 3}]\n"
     assert len(plan(base.replace("kind: gradient_norm", "kind: mute") + claims).claims) == 1
-    (found,) = problems(plan, base + claims)
+    (found,) = refused(plan, base + claims)
     golden(found)
 
 
 def test_hundreds_of_flawed_points_are_not_all_looked_at(plan, base):
     values = ", ".join(f"x{i}" for i in range(2000))
-    found = problems(plan, base + f"sweep: [{{norm: [{values}]}}]\n")
+    found = refused(plan, base + f"sweep: [{{norm: [{values}]}}]\n")
     assert len(found) == 200
 
 
 def test_the_same_flaw_at_many_points_is_told_once(plan, base):
     text = base.replace("layers: 2}", "layers: 2, hds: 3}") + "sweep: [{placement: [post, pre], norm: [layer, rms]}]\n"
-    assert len(problems(plan, text)) == 1
+    assert len(refused(plan, text)) == 1
 
 
 def test_a_single_value_in_the_sweep_is_a_list_of_one(plan, base):
@@ -139,12 +133,12 @@ NO_OPTIMIZER = "train: {steps: 5}\nschedule: constant\nmethods: {A: {optimizer: 
 )
 def test_what_only_follows_from_a_broken_sweep_is_not_told(plan, base, sweep, what):
     text = base.replace("seeds: 2", f"{NO_OPTIMIZER}sweep: {sweep}\nprofiles: {{long: {{train.steps: 8}}}}")
-    (found,) = problems(plan, text)
+    (found,) = refused(plan, text)
     assert what in found
 
 
 def test_without_a_broken_sweep_it_is(plan, base):
-    found = problems(plan, base.replace("seeds: 2", NO_OPTIMIZER))
+    found = refused(plan, base.replace("seeds: 2", NO_OPTIMIZER))
     assert ["training needs an optimizer" in each or "no optimizer whose rate" in each for each in found] == [
         True,
         True,
@@ -153,14 +147,14 @@ def test_without_a_broken_sweep_it_is(plan, base):
 
 def test_what_only_follows_from_a_flawed_probe_is_not_told(plan, base):
     claim = "claims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm}, at_most: 1}]\n"
-    (found,) = problems(plan, base.replace("{kind: gradient_norm}", "{kind: gradient_norm, batchs: 1}") + claim)
+    (found,) = refused(plan, base.replace("{kind: gradient_norm}", "{kind: gradient_norm, batchs: 1}") + claim)
     assert "probes.0.batchs" in found
 
 
 def test_a_selected_stack_must_be_one_of_the_models(plan, base, golden):
     text = base.replace("kind: encoder_decoder", "kind: decoder_only")
     claim = "\nclaims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm, stack: encoder}, at_most: 1}]\n"
-    (found,) = problems(plan, text + claim)
+    (found,) = refused(plan, text + claim)
     golden(found)
 
 
@@ -188,7 +182,7 @@ def test_a_pass_changes_nothing_but_what_it_returns(path, registries, monkeypatc
 def test_more_measurements_than_a_plan_holds_are_counted_and_not_written_out(plan, base, steps, rule, golden):
     text = base.replace("{kind: gradient_norm}", f"{{kind: gradient_norm, at: {{{rule}}}}}")
     text += f"optimizer: {{kind: adam, lr: 1e-3}}\ntrain: {{steps: {steps}}}\n"
-    (found,) = problems(plan, text)
+    (found,) = refused(plan, text)
     assert ": probes.0.at: " in found
     golden(found)
 
@@ -212,6 +206,6 @@ def test_a_long_run_that_is_measured_at_its_end_can_be_planned(plan, base):
 )
 def test_a_number_as_another_place_writes_it_gets_the_number_that_was_meant(plan, base, written, remedy, golden):
     text = base + f"optimizer: {{kind: adam, lr: {written}}}\ntrain: {{steps: 4}}\n"
-    (found,) = problems(plan, text)
+    (found,) = refused(plan, text)
     golden(found)
     assert found.endswith(remedy)

@@ -11,8 +11,8 @@ from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.data_passes import DATA_CHECKS
 from lnlab.compile.reference.explain import explain
 from lnlab.compile.resolve.resolve import resolve_setting
-from lnlab.errors import SpecError
 from lnlab.registry import Registry, default
+from tests.support.refusals import refused
 
 
 @pytest.fixture
@@ -46,12 +46,6 @@ def registries(registries):
 def told(plan, text: str) -> list[str]:
     """The plan's lines about inits."""
     return [line for line in explain(plan(text)) if line.startswith("init ")]
-
-
-def refused(plan, text: str) -> list[str]:
-    with pytest.raises(SpecError) as caught:
-        plan(text)
-    return [str(problem) for problem in caught.value.issues]
 
 
 def test_a_plan_shows_what_its_inits_read(plan, base, golden):

@@ -8,6 +8,7 @@ from lnlab.compile.decisions import assumed_decision, decision_from_json, decisi
 from lnlab.compile.reference.explain import explain
 from lnlab.errors import SpecError
 from lnlab.keys import canonical
+from tests.support.refusals import refused
 from tests.support.toy_specs import PIECES, toy_spec
 
 TRAINED = toy_spec(
@@ -175,12 +176,6 @@ def test_profiles_and_arguments_set_and_remove_what_is_chosen(plan):
         plan(text, overrides=("select.seeds=[20]",))
 
 
-def problems(plan, text, **options):
-    with pytest.raises(SpecError) as caught:
-        plan(text, **options)
-    return [str(problem) for problem in caught.value.issues]
-
-
 @pytest.mark.parametrize(
     ("select", "what"),
     [
@@ -217,19 +212,19 @@ def problems(plan, text, **options):
     ],
 )
 def test_what_cannot_be_chosen_so(plan, select, what):
-    found = problems(plan, TRAINED + SWEEP + f"select: {select}\n")
+    found = refused(plan, TRAINED + SWEEP + f"select: {select}\n")
     assert any(what in each for each in found), found
 
 
 def test_nothing_can_be_chosen_where_nothing_is_trained(plan, golden):
     text = TRAINED.replace("steps: 10", "steps: 0").replace("at: end", "at: init")
-    (found,) = problems(plan, text + SWEEP + EACH)
+    (found,) = refused(plan, text + SWEEP + EACH)
     golden(found)
 
 
 def test_a_profile_that_is_not_chosen_is_checked_too(plan, golden):
     text = TRAINED + SWEEP + "profiles: {p: {select: {optimizer.lr: bets, seeds: [3]}}}\n"
-    golden([each.partition(";")[0] for each in problems(plan, text)])
+    golden([each.partition(";")[0] for each in refused(plan, text)])
 
 
 PINNED = "placement: post, schedule.warmup_steps: 0"
@@ -249,7 +244,7 @@ PINNED = "placement: post, schedule.warmup_steps: 0"
     ],
 )
 def test_claims_are_checked_against_the_runs_that_will_be_judged(plan, of, what):
-    (found,) = problems(plan, TRAINED + SWEEP + ONE + CLAIM.replace("OF", of))
+    (found,) = refused(plan, TRAINED + SWEEP + ONE + CLAIM.replace("OF", of))
     assert what in found
 
 
@@ -261,7 +256,7 @@ def test_a_sound_claim_is_taken_before_and_after_and_where_nothing_is_chosen(pla
 
 
 def test_runs_of_both_rounds_are_counted_before_anything_is_done(plan):
-    (found,) = problems(plan, TRAINED.replace("seeds: 3", "seeds: 1-10") + SWEEP + EACH.replace("11-12", "11-500010"))
+    (found,) = refused(plan, TRAINED.replace("seeds: 3", "seeds: 1-10") + SWEEP + EACH.replace("11-12", "11-500010"))
     assert "6,000,040 runs; at most 1,000,000" in found
 
 

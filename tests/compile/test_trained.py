@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.errors import SpecError
+from tests.support.refusals import only_refusal
 
 TRAINS = "optimizer: {kind: adam, lr: 1e-3}\ntrain: {steps: 9}\n"
 RATES = "sweep: [{placement: [post, pre], optimizer.lr: [1e-4, 1e-3]}]\n"
@@ -11,13 +11,6 @@ RATES = "sweep: [{placement: [post, pre], optimizer.lr: [1e-4, 1e-3]}]\n"
 def claim(of, **more):
     extra = "".join(f", {key}: {value}" for key, value in more.items())
     return f"claims: [{{id: a, says: b, kind: bound, of: {of}, at_most: 3{extra}}}]\n"
-
-
-def problem(plan, text, **options):
-    with pytest.raises(SpecError) as caught:
-        plan(text, **options)
-    (found,) = caught.value.issues
-    return str(found)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +30,7 @@ def test_curves_and_what_follows_from_them_are_known_where_runs_train(plan, base
 
 @pytest.mark.parametrize("quantity", ["nll", "final_nll", "best_lr"])
 def test_and_are_not_where_none_does(plan, base, quantity):
-    assert f"no row has quantity = {quantity}" in problem(plan, base + claim(f"{{quantity: {quantity}}}"))
+    assert f"no row has quantity = {quantity}" in only_refusal(plan, base + claim(f"{{quantity: {quantity}}}"))
 
 
 def test_a_profile_that_leaves_out_training_makes_no_mistake_of_the_spec(plan, base, golden):
@@ -45,7 +38,7 @@ def test_a_profile_that_leaves_out_training_makes_no_mistake_of_the_spec(plan, b
     assert plan(text, overrides=["train.steps=0"]).claims
     swept = TRAINS.replace("train: {steps: 9}", "sweep: [{train.steps: [9, 12]}]")
     assert plan(base + swept + claim("{quantity: final_nll}", over="train.steps"), overrides=["train.steps=0"]).claims
-    golden(problem(plan, base + claim("{quantity: final_nll}"), overrides=["model.layers=1"]))
+    golden(only_refusal(plan, base + claim("{quantity: final_nll}"), overrides=["model.layers=1"]))
 
 
 @pytest.mark.parametrize(
@@ -64,13 +57,13 @@ def test_a_profile_that_leaves_out_training_makes_no_mistake_of_the_spec(plan, b
     ],
 )
 def test_what_no_curve_has_says_why(plan, base, of, more, what):
-    assert what in problem(plan, base + TRAINS + claim(of, **more))
+    assert what in only_refusal(plan, base + TRAINS + claim(of, **more))
 
 
 def test_what_is_counted_at_some_x_has_no_row_at_another(registries, plan, base, golden):
     registries["quantity"].register("eigenvalues_beyond", x=(0.1, 5.0))(lambda results: results)
     assert plan(base + claim("{quantity: eigenvalues_beyond, x: [0.1, 5]}", over="x")).claims
-    found = problem(plan, base + claim("{quantity: eigenvalues_beyond, x: 3}"))
+    found = only_refusal(plan, base + claim("{quantity: eigenvalues_beyond, x: 3}"))
     golden(found)
 
 
@@ -84,7 +77,7 @@ def test_what_is_counted_at_some_x_has_no_row_at_another(registries, plan, base,
     ],
 )
 def test_a_run_has_converged_by_one_rule_on_one_loss(plan, base, of, what):
-    assert what in problem(plan, base + TRAINS + claim(of))
+    assert what in only_refusal(plan, base + TRAINS + claim(of))
     assert plan(base + TRAINS + claim("{quantity: converged, rule: learned, split: train}")).claims
     assert plan(base + TRAINS + claim("{quantity: converged, rule: learned}", over="split")).claims
 
@@ -102,8 +95,8 @@ def test_runs_that_differ_in_the_rate_alone_have_one_number(plan, base, golden):
     text = base.replace("placement: post\n", "") + TRAINS + RATES
     assert plan(text + claim("{quantity: best_lr, placement: post}")).claims
     assert plan(text + claim("{quantity: best_lr}", over="placement")).claims
-    golden(problem(plan, text + claim("{quantity: best_lr}")))
-    golden(problem(plan, text + claim("{quantity: final_nll, placement: post}")))
+    golden(only_refusal(plan, text + claim("{quantity: best_lr}")))
+    golden(only_refusal(plan, text + claim("{quantity: final_nll, placement: post}")))
 
 
 def test_a_grid_of_rates_is_compared_with_another_without_naming_the_rate(plan, base):
@@ -125,7 +118,7 @@ def test_a_grid_of_rates_is_compared_with_another_without_naming_the_rate(plan, 
 )
 def test_the_rate_is_not_named_beside_what_is_taken_over_it(plan, base, of, more, what):
     text = base.replace("placement: post\n", "") + TRAINS + RATES
-    assert what in problem(plan, text + claim(of, **more))
+    assert what in only_refusal(plan, text + claim(of, **more))
 
 
 def test_a_rate_that_an_override_pins_makes_no_mistake_of_the_spec(plan, base):
@@ -137,7 +130,7 @@ def test_a_grid_in_which_only_other_runs_have_several_rates_does_not_help(plan, 
     text = base.replace("placement: post\n", "") + TRAINS
     text += "sweep: [{placement: [post], optimizer.lr: [1e-4, 1e-3]}, {placement: [pre]}]\n"
     assert plan(text + claim("{quantity: best_lr, placement: post}")).claims
-    golden(problem(plan, text + claim("{quantity: best_lr, placement: pre}")))
+    golden(only_refusal(plan, text + claim("{quantity: best_lr, placement: pre}")))
 
 
 @pytest.mark.parametrize("form", ["{}", "[{}]"])
@@ -146,4 +139,4 @@ def test_a_requirement_may_be_said_in_words(plan, base, checked_by_schema, docum
     text = base + claim("{quantity: gradient_norm}", requires=needs)
     assert plan(text).claims
     assert checked_by_schema(document(text).data) == []
-    golden(problem(plan, text.replace("quantity: gradient_norm}, at_most: 2", "quantity: nll}, at_most: 2")))
+    golden(only_refusal(plan, text.replace("quantity: gradient_norm}, at_most: 2", "quantity: nll}, at_most: 2")))

@@ -11,14 +11,9 @@ from hypothesis import strategies as st
 from lnlab.errors import SpecError
 from lnlab.specfile.load import load_spec, parse_spec
 from lnlab.userfiles import LARGEST_SPEC as LARGEST
+from tests.support.refusals import refused
 
 GOOD = b"lnlab: 2\ntitle: x\n"
-
-
-def problems(path: Path) -> list[str]:
-    with pytest.raises(SpecError) as caught:
-        load_spec(path)
-    return [str(problem) for problem in caught.value.issues]
 
 
 @pytest.fixture
@@ -72,7 +67,7 @@ def test_a_mark_at_the_front_or_other_ends_of_lines_change_nothing(spec, content
 )
 def test_a_file_that_is_no_spec_gets_one_message_with_its_place(spec, content, message):
     path = spec(content)
-    (found,) = problems(path)
+    (found,) = refused(load_spec, path)
     assert found.startswith(str(path))
     assert message in found
 
@@ -80,13 +75,13 @@ def test_a_file_that_is_no_spec_gets_one_message_with_its_place(spec, content, m
 def test_a_folder_a_device_and_an_absent_file_are_named(tmp_path, golden):
     (tmp_path / "xiong.yaml").write_bytes(GOOD)
     os.mkfifo(tmp_path / "pipe")
-    assert "is a folder" in problems(tmp_path)[0]
-    golden(problems(tmp_path / "pipe")[0])
-    golden(problems(tmp_path / "xion.yaml")[0])
+    assert "is a folder" in refused(load_spec, tmp_path)[0]
+    golden(refused(load_spec, tmp_path / "pipe")[0])
+    golden(refused(load_spec, tmp_path / "xion.yaml")[0])
     # The ending, which all have, makes no name near.
-    golden(problems(tmp_path / "nothing.yaml")[0])
-    golden(problems(tmp_path / "none" / "a.yaml")[0])
-    assert "cannot be read" in problems(Path("a\0b"))[0]
+    golden(refused(load_spec, tmp_path / "nothing.yaml")[0])
+    golden(refused(load_spec, tmp_path / "none" / "a.yaml")[0])
+    assert "cannot be read" in refused(load_spec, Path("a\0b"))[0]
 
 
 def test_a_file_without_permission_says_why(spec, monkeypatch):
@@ -96,18 +91,18 @@ def test_a_file_without_permission_says_why(spec, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    assert problems(path) == [f"{path}: cannot be read (permission denied)"]
+    assert refused(load_spec, path) == [f"{path}: cannot be read (permission denied)"]
 
 
 def test_a_file_that_is_too_large_is_refused_unread(spec):
     path = spec(b"")
     os.truncate(path, 10**12)  # all of it a hole: more than any memory holds
-    (found,) = problems(path)
+    (found,) = refused(load_spec, path)
     assert f"has 1,000,000,000,000 bytes; a YAML file has at most {LARGEST:,}" in found
 
 
 def test_every_fault_of_a_file_is_reported_at_once_in_order(spec):
-    found = problems(spec(b"b: .nan\na: !x 1\na: 2\n1: x\n"))
+    found = refused(load_spec, spec(b"b: .nan\na: !x 1\na: 2\n1: x\n"))
     assert [line.split("spec.yaml:")[1].split(":")[0] for line in found] == ["1", "2", "3", "4"]
 
 
