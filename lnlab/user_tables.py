@@ -40,6 +40,7 @@ _PACKED = (
 )
 _NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_STATED_SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n')
 _NESTED = {pl.List: "lists", pl.Array: "lists", pl.Struct: "records", pl.Object: "objects", pl.Binary: "bytes"}
 """What cells may hold that is no text, in words."""
 
@@ -83,25 +84,16 @@ def read_columns(
     refuse_packed(path, content)
     if ending == ".parquet":
         return _parquet(path, content, columns)
-    text, code = _decoded(path, content, encoding)
-    quoted = ending == ".csv"
-    chosen = separator or ("\t" if ending == ".tsv" else _separator(path, text, columns))
-    header, *rows = [(number, row) for number, row in _records(path, text, chosen, quoted=quoted) if row] or [(1, [])]
-    names = [name.strip() for name in header[1]]
+    names, rows, dialect = _text_rows(
+        path, content, columns, separator=separator, encoding=encoding, quoted=ending == ".csv"
+    )
     _require(path, names, columns)
-    for place, (line, row) in enumerate(rows, start=1):
-        if len(row) != len(names):
-            what = f"row {place} (line {line}) has {len(row)} cells, and the header has {len(names)} columns"
-            remedy = f"put quotes around a text that holds {chosen!r}" if quoted else "remove tabs within a text"
-            raise LabError(Issue("out-of-range", str(path), what, remedy))
-    if not rows:
-        raise LabError(_no_rows(path))
-    cells = {name: [row[names.index(name)].strip() for _, row in rows] for name in columns}
-    return UserTable(path, cells, len(rows), f"{_NAMES[code]}, {_SEPARATOR_NAMES.get(chosen, repr(chosen))}")
+    cells = {name: [row[names.index(name)] for row in rows] for name in columns}
+    return UserTable(path, cells, len(rows), dialect)
 
 
-def csv_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataFrame:
-    """All columns of a CSV or TSV file, numbers as numbers. An empty cell is null.
+def text_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataFrame:
+    """All named columns of a CSV or TSV file as stripped text. An empty cell is null.
 
     Args:
         path: of the file, for messages. ``.tsv`` has tabs.
@@ -109,31 +101,45 @@ def csv_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataFr
         columns: some that it has, by which its separator is recognised.
 
     Raises:
-        LabError: it is no text, has a row with more cells than the header, or lacks one of the columns.
+        LabError: it is no text, has a row that is not as long as the header, lacks one of the columns or has two of a
+            name.
     """
-    text, _ = _decoded(path, content, None)
-    separator = "\t" if path.suffix.lower() == ".tsv" else _separator(path, text, columns)
-    # Where semicolons stand between columns, a comma in a number is its point, as spreadsheets write it.
-    decimal_comma = separator != "," and bool(re.search(r"\d,\d", text)) and not re.search(r"\d\.\d", text)
-    try:
-        frame = pl.read_csv(
-            text.encode(),
-            separator=separator,
-            infer_schema_length=None,
-            decimal_comma=decimal_comma,
-            null_values=["", "null"],
+    names, rows, _ = _text_rows(path, content, columns)
+    named = [name for name in names if name]  # a frame's index has no name
+    _require(path, names, {*columns, *named})
+    cells = dict(zip(names, zip(*rows, strict=True), strict=True))
+    return pl.DataFrame(
+        {name: [cell or None for cell in cells[name]] for name in named}, dict.fromkeys(named, pl.String)
+    )
+
+
+def _text_rows(
+    path: Path,
+    content: bytes,
+    columns: Collection[str],
+    *,
+    separator: str | None = None,
+    encoding: str | None = None,
+    quoted: bool = True,
+) -> tuple[list[str], list[list[str]], str]:
+    """The header, the rows as stripped cells, and how the file was read, in words."""
+    text, code = _decoded(path, content, encoding)
+    if stated := _STATED_SEPARATOR.match(text):  # as Excel writes it for itself
+        text, separator = text[stated.end() :], separator or stated[1]
+    chosen = separator or ("\t" if path.suffix.lower() == ".tsv" else _separator(path, text, columns))
+    header, *rows = [(number, row) for number, row in _records(path, text, chosen, quoted=quoted) if row] or [(1, [])]
+    names = [name.strip() for name in header[1]]
+    for place, (line, row) in enumerate(rows, start=1):
+        if len(row) != len(names):
+            what = f"row {place} (line {line}) has {len(row)} cells, and the header has {len(names)} columns"
+            remedy = f"put quotes around a text that holds {chosen!r}" if quoted else "remove tabs within a text"
+            raise LabError(Issue("out-of-range", str(path), what, remedy))
+    if not rows:
+        raise LabError(
+            Issue("out-of-range", str(path), "has no rows below its header", "write one row for each example")
         )
-    except (pl.exceptions.PolarsError, ValueError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
-        what = f"cannot be read as a table: {reason}"
-        raise LabError(Issue("unreadable", str(path), what, "give every row as many cells as the header")) from error
-    # Polars leaves a quote within a quoted name doubled.
-    names = [name.replace('""', '"').strip() for name in frame.columns]
-    _require(path, names, {*columns, *(name for name in names if names.count(name) > 1)})
-    frame.columns = names
-    if frame.select(pl.all_horizontal(pl.all().is_null()).all()).item():  # an empty line is a row of nulls
-        raise LabError(_no_rows(path))
-    return frame
+    dialect = f"{_NAMES[code]}, {_SEPARATOR_NAMES.get(chosen, repr(chosen))}"
+    return names, [[cell.strip() for cell in row] for _, row in rows], dialect
 
 
 def refuse_packed(path: Path, content: bytes) -> None:
@@ -150,10 +156,6 @@ def refuse_packed(path: Path, content: bytes) -> None:
         if content.startswith(mark):
             remedy = "unpack it, or save a spreadsheet as CSV" if mark == _ZIP else "unpack it"
             raise LabError(Issue("damaged", str(path), f"is {name}", remedy))
-
-
-def _no_rows(path: Path) -> Issue:
-    return Issue("out-of-range", str(path), "has no rows below its header", "write one row for each example")
 
 
 def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
@@ -237,7 +239,7 @@ def _separator(path: Path, text: str, columns: Collection[str]) -> str:
             rows += (row for _, row in _records(path, text, separator, quoted=True, most=_SAMPLE) if row)
         names = [name.strip() for name in rows[0]] if rows else []
         whole = sum(len(row) == len(names) for row in rows)
-        if len(names) > 1 or set(columns) <= set(names):
+        if len(names) > 1 or (columns and set(columns) <= set(names)):
             fitting.append((set(columns) <= set(names), whole / max(len(rows), 1), len(names), separator))
     if not fitting:
         first = text.splitlines()[0][:60] if text.strip() else ""

@@ -22,6 +22,7 @@ from lnlab.own_model.page import default_sections
 from lnlab.own_model.question import Entries, Question, read_question
 from lnlab.printable import printable
 from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, counted_once, results_of_runs, run_label
+from lnlab.recorded.settings import split_and_quantity
 from lnlab.registry import Choice
 from lnlab.report.drawing import Drawing
 from lnlab.report.facts import ReportFacts
@@ -120,6 +121,9 @@ class Measurements:
         Raises:
             LabError: nothing of that name was measured, nor can be derived.
         """
+        quantity, split = self._role(name)
+        if split is not None:
+            return self.frame(quantity).filter(pl.col("split") == split)
         name = self._named(name)
         table, quantities = self._source(name)
         stored = self.results.tables.get(table or "")
@@ -158,9 +162,9 @@ class Measurements:
         Raises:
             LabError: nothing of that name was measured, it has no rows, or is a histogram, or there is no such ``x``.
         """
-        name = self._named(name)
-        table, quantities = self._source(name)
         rows = self.frame(name)
+        name = self._named(self._role(name)[0])
+        table, quantities = self._source(name)
         if table == "spectra" and x is None:
             return eigenvalue_chart(rows.with_columns(self._setting_label()))
         if "value" not in rows.columns or rows.is_empty():
@@ -308,12 +312,25 @@ class Measurements:
         for axis, value in self.results.axes.select("axis", "value").unique(maintain_order=True).iter_rows():
             values.setdefault(axis, []).append(json.loads(value))
         known = {**REGISTRIES, **FRAME_REGISTRIES}
-        return read_question(claims, sections, values, self.probes, known, stated)
+        return read_question(claims, sections, values, self.probes, known, stated, self._role)
 
     def _first_quantity(self, probe: str) -> str | None:
         """Return the first quantity that a probe has measured, in the probe's own order."""
         measured = self.kinds[probe][1]
         return next((q for q in REGISTRIES["probe"][probe].facts.quantities or () if q in measured), None)
+
+    def _role(self, name: str) -> tuple[str, str | None]:
+        """The quantity and the split of a column that is asked for by its own name, ``val_loss``.
+
+        Returns:
+            The name itself and None where a quantity is called so, or nothing is.
+        """
+        split, quantity = split_and_quantity(name)
+        stored = self.results.row_counts().values()
+        if quantity == name or any(name in words for words in stored) or quantity_facts(name) is not None:
+            return name, None
+        of_name = (pl.col("quantity") == quantity) & (pl.col("split") == split)
+        return (name, None) if self.results.tables["curves"].filter(of_name).is_empty() else (quantity, split)
 
     def _named(self, name: str) -> str:
         """The name of a quantity as typed. Spaces in an expression do not matter.

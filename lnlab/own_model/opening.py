@@ -50,17 +50,21 @@ def from_frame(
     """Results that something else has measured: ``frame``, ``plot``, ``judge``, ``report``, ``paper``.
 
     Args:
-        frame: one row per run, or one per run and step. It is a frame of polars or pandas, or columns by name.
+        frame: one row per run, or one or more per run and step, which are joined. It is a frame of polars or pandas, or
+            columns by name.
         axes: columns that say what a run is. Together with the seed and the step they tell rows apart.
         seed: the column of whole numbers that tells replicates apart.
         step: the column of updates made. None means one row per run, whose numbers are those of training.
-        values: columns with numbers. None means every number that is none of the others and varies within runs.
+        values: columns with numbers. None means every number that is none of the others and no setting: one that is
+            the same at every step and for every seed.
         split: the split of a column, by its name. ``val_``, ``val/`` and ``eval_`` mean validation.
-        status: the column with how a run ended. With None a number that is not finite is a failure.
+        status: the column with how a run ended. None means ``status`` or ``state`` if it has the words of a tracker.
+            Without one a number that is not finite is a failure.
         steps: updates planned. None means the largest step. A run with fewer is left out of claims after step 0.
 
     Raises:
-        LabError: a column is missing or has words for numbers, a row has no seed, or two rows are of one run and step.
+        LabError: a column is missing or has words among numbers, a row has no seed, or two rows of one run and step
+            contradict each other.
     """
     arguments: dict[str, Any] = {"seed": seed, "step": step, "values": values, "split": split}
     runs = runs_of_table(frame, axes=axes, status=status, steps=steps, **arguments)

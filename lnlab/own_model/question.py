@@ -1,6 +1,6 @@
 """Claims and sections in the grammar of specs: YAML text or plain data, checked and written out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +46,7 @@ def read_question(
     probes: Sequence[Choice],
     known: Mapping[str, Registry[Any]],
     stated: Mapping[str, Json],
+    role: Callable[[str], tuple[str, str | None]],
 ) -> Question:
     """Claims and sections, checked as in a spec.
 
@@ -56,12 +57,14 @@ def read_question(
         probes: what was measured.
         known: the registries of probes, claims, sections and quantities.
         stated: what a spec may say besides: title, question, source, answers.
+        role: the quantity and the split of a column by its own name.
 
     Raises:
         LabError: everything that is wrong with them.
     """
     shown = {**stated, "probes": list(probes)}
-    data = plain_spec({**shown, "report": _entries(sections, "report"), "claims": _entries(claims, "claims")})
+    entries = {"report": _entries(sections, "report"), "claims": _entries(claims, "claims")}
+    data = plain_spec({**shown, **{key: _with_roles(value, role) for key, value in entries.items()}})
     sweep = {"sweep": [{path: list(values) for path, values in axes.items()}]} if axes else {}
     merged = with_claims_written_out(MergedSpec({**data, **sweep}), known)
     # A claim without a sentence is called by its id.
@@ -95,6 +98,22 @@ def read_question(
     resolved = claims_with_choices(reading.experiment, zip(reading.experiment.claims, choices["claim"], strict=True))
     fields = question_fields(reading.experiment, choices["section"], known)
     return Question(resolved, fields, spec_yaml({key: value for key, value in data.items() if value}))
+
+
+def _with_roles(value: Any, role: Callable[[str], tuple[str, str | None]]) -> Any:
+    """Claims or sections, with quantity and split in place of a column's own name."""
+    if isinstance(value, list):
+        return [_with_roles(item, role) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    data = {key: _with_roles(item, role) for key, item in value.items()}
+    if isinstance(name := data.get("quantity"), str):
+        data["quantity"], split = role(name)
+        if split is not None and "kind" in data:  # a section selects apart from its quantity
+            data["where"] = {"split": split, **(data.get("where") or {})}
+        elif split is not None:
+            data = {"split": split, **data}
+    return data
 
 
 def _entries(entries: Entries, key: str) -> list[Json]:

@@ -29,7 +29,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json, digest
 from lnlab.own_model.measured import Measurements
 from lnlab.own_model.opening import from_frame
-from lnlab.recorded.readers import matching, read_tables
+from lnlab.recorded.readers import Mark, matching, read_tables
 from lnlab.registry import parameter_issues
 from lnlab.report.write import Report
 from lnlab.specfile.load import SpecDocument, parse_leniently, read_spec_text
@@ -49,6 +49,8 @@ class TableSource(BaseModel):
     kind: Literal["table"]
     files: str | list[str]
     runs: str | None = None
+    decimal: Mark | None = None
+    thousands: Mark | None = None
     axes: list[str]
     seed: str = "seed"
     step: str | None = None
@@ -144,15 +146,17 @@ def read_table_spec(path: Path) -> TableSpec:
         ) from error
     patterns = [source.files] if isinstance(source.files, str) else source.files
     try:
-        rows, digests = read_tables(matching(patterns, path.parent), (source.seed,), source.runs)
+        files = matching(patterns, path.parent)
+        marks = {"decimal": source.decimal, "thousands": source.thousands}
+        rows, digests = read_tables(files, (source.seed,), source.runs, **marks)
     except LabError as error:
-        keys = {"": "files", "runs": "runs"}
+        keys = {"": "files", "runs": "runs", "decimal": "decimal"}
         placed = (
             Issue(p.code, document.where(("results", keys[p.where])), p.what, p.remedy) if p.where in keys else p
             for p in error.issues
         )
         raise SpecError(*placed) from error
-    arguments = source.model_dump(exclude={"kind", "files", "runs"})
+    arguments = source.model_dump(exclude={"kind", "files", "runs", "decimal", "thousands"})
     try:
         measurements = from_frame(rows, **arguments)
     except LabError as error:

@@ -1,4 +1,4 @@
-"""Names of runs as other tools keep them, ``pre-seed1``, read by a pattern, ``{placement}-seed{seed}``."""
+"""Names and paths of runs as other tools keep them, ``pre-seed1``, read by a pattern, ``{placement}-seed{seed}``."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,9 @@ def number_or_word(text: str) -> Json:
 
 @dataclass(frozen=True)
 class RunNames:
-    """A pattern of names of runs. Its fields become columns.
+    """A pattern of names of runs. Its fields become columns, and ``*`` stands for anything.
+
+    A pattern with slashes is compared with as many parts at the end of a path: ``{lr}-{seed}/version_*/metrics``.
 
     Attributes:
         pattern: as the user wrote it, ``{placement}-{seed}``.
@@ -56,8 +58,10 @@ class RunNames:
         """
         # The first and the last way to divide the name. If they agree there is no other.
         ways = []
-        for field in ("(.+?)", "(.+)"):
-            match = re.fullmatch(field.join(map(re.escape, _FIELD.split(self.pattern)[::2])), name, re.DOTALL)
+        end = "/".join(name.split("/")[-1 - self.pattern.count("/") :])
+        for any_of in ("+?", "+"):
+            texts = (re.escape(text).replace(r"\*", "[^/]*") for text in _FIELD.split(self.pattern)[::2])
+            match = re.fullmatch(f"([^/]{any_of})".join(texts), end)
             if match is None:
                 return None
             ways.append(match.groups())
@@ -79,14 +83,10 @@ class RunNames:
         """
         values = self.read(name)
         if values is None:
-            raise LabError(
-                Issue(
-                    "unreadable",
-                    "runs",
-                    f"the name '{name}' does not fit '{self.pattern}'",
-                    "write a pattern that all fit",
-                )
+            remedy = (
+                "write a pattern that the ends of all fit: '{placement}-seed{seed}', or with folders '{run}/version_*'"
             )
+            raise LabError(Issue("unreadable", "runs", f"the name '{name}' does not fit '{self.pattern}'", remedy))
         return values
 
     def _refused(self, what: str, remedy: str) -> LabError:

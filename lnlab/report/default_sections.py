@@ -81,7 +81,9 @@ def _candidates(results: Results, claims: Sequence[Claim], *, asks_probes: bool)
             candidate.claims += [claim["id"]] if claim["id"] not in candidate.claims else []
     grids: list[dict[str, Json]] = []
     losses: list[dict[str, Json]] = []
-    if not results.runs.filter(pl.col("steps") > 0).is_empty():
+    if not _is_of_lnlab(results):
+        losses += table_sections(results)
+    elif not results.runs.filter(pl.col("steps") > 0).is_empty():
         losses += _curves(results, "nll", None)
         if _levels(results, RATE_PATH) >= _FEWEST_RATES:
             # what can be learned is known where the entropy of the words was recorded
@@ -110,6 +112,9 @@ def _sections_of_claim(results: Results, claim: Claim) -> Iterator[dict[str, Jso
         yield from _densities(results)
         return
     course = quantity.removeprefix(_FINAL)
+    if not _is_of_lnlab(results):
+        yield from table_sections(results, [quantity])
+        return
     if course in CURVES_OF_TRAINING:
         yield from _curves(results, course, of.get("split"))
         return
@@ -128,6 +133,40 @@ def _sections_of_claim(results: Results, claim: Claim) -> Iterator[dict[str, Jso
     elif axes := _varying_axes(results):  # by the first two axes that vary; of a single one by training step
         section = {"kind": "table", "quantity": quantity, "rows": axes[0], "columns": (*axes[1:2], "step")[0]}
         yield {**section, **({"where": dict(where)} if where else {}), "title": _title(quantity, where)}
+
+
+def _is_of_lnlab(results: Results) -> bool:
+    """Whether lnlab has trained or measured: of a table from elsewhere there are curves alone, and no word loss."""
+    curves = results.tables["curves"]
+    return "nll" in curves["quantity"] or curves.is_empty()
+
+
+def table_sections(results: Results, quantities: Sequence[str] | None = None) -> Iterator[dict[str, Json]]:
+    """A section for each quantity and split of a table from elsewhere: its curves, or its means where no step is.
+
+    A loss comes first. What is the same in all runs, as their learning rate may be, is left out unless it is named.
+    """
+    curves = results.tables["curves"]
+    found = curves.select("quantity", "split").unique(maintain_order=True)
+    axis = next(iter(_varying_axes(results)), "seed")
+    for quantity, split in found.sort(pl.col("quantity") != "loss", maintain_order=True).rows():
+        rows = curves.filter(pl.col("quantity") == quantity, pl.col("split") == split)
+        alike = rows.group_by("step").agg(pl.col("value").n_unique())["value"].max() == 1
+        if (alike and results.runs.height > 1) if quantities is None else quantity not in quantities:
+            continue
+        title = _title(quantity, {}, split if found.filter(pl.col("quantity") == quantity).height > 1 else "")
+        where = {"split": split}
+        if rows["step"].n_unique() > 1:
+            yield {"kind": "curves", "quantity": quantity, "where": where, "title": title}
+        else:
+            yield {
+                "kind": "table",
+                "quantity": quantity,
+                "rows": axis,
+                "columns": "quantity",
+                "where": where,
+                "title": title,
+            }
 
 
 def _curves(results: Results, quantity: str, split: Json) -> Iterator[dict[str, Json]]:

@@ -69,7 +69,7 @@ def test_a_chart_of_weights_and_biases(tmp_path):
     chart_export(tmp_path / "chart.csv")
     frame = read_table(tmp_path / "chart.csv", runs="{placement}-seed{seed}")
     assert rows_of(frame, "Step") == expected()
-    assert frame.columns == ["Step", "placement", "seed", "val/loss"]
+    assert frame.columns == ["Step", "val/loss", "placement", "seed"]
 
 
 def test_two_charts_are_two_metrics_of_the_same_runs(tmp_path):
@@ -125,12 +125,56 @@ def test_hyperparameters_are_columns_of_the_run_that_they_describe(tmp_path):
     assert frame["final"].drop_nulls().to_list() == [1.0, 1.0]
 
 
-def test_a_torn_event_file_is_named_or_read_as_far_as_it_goes(tmp_path):
+def test_an_event_file_that_a_kill_has_cut_is_read_as_far_as_it_goes(tmp_path):
     event_files(tmp_path)
     torn = next((tmp_path / "post-seed1").iterdir())
     torn.write_bytes(torn.read_bytes()[:-5])
     frame = read_table(tmp_path, runs="{placement}-seed{seed}")
     assert rows_of(frame) == expected() - {("post", 1, 10, 2.0)}
+
+
+@pytest.mark.parametrize(
+    ("place", "said"), [(0.75, "is damaged after step [4-8]"), (0.05, "damaged from its beginning")]
+)
+def test_a_damaged_event_file_is_no_shorter_run(tmp_path, place, said):
+    tensorboard = pytest.importorskip("torch.utils.tensorboard")
+    with tensorboard.SummaryWriter(tmp_path / "adam-1") as writer:
+        for step in range(10):
+            writer.add_scalar("loss", 10.0 - step, step)
+    (path,) = (tmp_path / "adam-1").iterdir()
+    content = bytearray(path.read_bytes())
+    content[int(len(content) * place)] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(LabError, match=said):
+        read_table(tmp_path, runs="{opt}-{seed}")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        (range(10, 16), (13, 15), [(10, 1.0), (11, 1.0), (12, 1.0), (13, 2.0), (15, 2.0)]),
+        (range(3), range(3, 5), [(0, 1.0), (1, 1.0), (2, 1.0), (3, 2.0), (4, 2.0)]),
+        ((0, 5, 10), (0, 5), [(0, 2.0), (5, 2.0)]),
+    ],
+)
+def test_a_run_that_was_resumed_has_one_history(tmp_path, first, second, kept):
+    tensorboard = pytest.importorskip("torch.utils.tensorboard")
+    for part, (steps, value) in enumerate(((first, 1.0), (second, 2.0))):
+        with tensorboard.SummaryWriter(tmp_path / "adam-1", filename_suffix=f".{part}") as writer:
+            for step in steps:
+                writer.add_scalar("loss", value, step)
+            writer.add_scalar(f"own/{part}", value, 0)  # another writer's numbers are no history of this one
+    table = read_table(tmp_path, runs="{opt}-{seed}")
+    assert table.select("step", "loss").drop_nulls().rows() == kept
+    assert table["own/0"].drop_nulls().to_list() == [1.0]
+
+
+def test_points_without_a_step_are_numbered(tmp_path):
+    tensorboard = pytest.importorskip("torch.utils.tensorboard")
+    with tensorboard.SummaryWriter(tmp_path) as writer:
+        for value in (3.0, 2.0, 1.0):
+            writer.add_scalar("loss", value)
+    assert read_table(tmp_path).select("step", "loss").rows() == [(0, 3.0), (1, 2.0), (2, 1.0)]
 
 
 def test_mlflow_folders(tmp_path):
@@ -140,7 +184,7 @@ def test_mlflow_folders(tmp_path):
     assert set(frame["status"]) == {"finished"}
     assert set(frame["lr"]) == {0.001}
     assert set(frame["params.loss"]) == {"cross_entropy"}  # the metric of that name stays
-    assert frame["loss"].drop_nulls().to_list() == [4.0] * 4  # of two points at a step the later
+    assert frame["loss"].drop_nulls().to_list() == [5.0, 4.0] * 4  # points without a step are numbered
 
 
 def test_mlflow_itself_writes_such_folders(tmp_path, monkeypatch):
@@ -224,7 +268,7 @@ def test_quotes_in_the_name_of_a_run_are_its_own(tmp_path, name, quoted):
     column = quoted[:-1] + '-seed1 - loss"'
     (tmp_path / "chart.csv").write_text(f'"Step",{column}\n0,1.5\n')
     frame = read_table(tmp_path / "chart.csv", runs="{placement}-seed{seed}")
-    assert frame.rows() == [(0, name, 1, 1.5)]
+    assert frame.rows() == [(0, 1.5, name, 1)]
 
 
 @pytest.mark.parametrize(
@@ -266,6 +310,9 @@ def test_a_spec_reads_them(tmp_path, monkeypatch, capsys, write, step):
         ("{a}-{seed}", "nan-1", {"a": "nan", "seed": 1}),
         ("s{seed}.*", "s4.*", {"seed": 4}),
         ("{a}-{seed}", "pre", None),
+        ("{a}-{seed}", "logs/x-9/pre-1", {"a": "pre", "seed": 1}),
+        ("{a}-{seed}/version_*/metrics", "logs/pre-1/version_0/metrics", {"a": "pre", "seed": 1}),
+        ("{a}-{seed}/{b}", "pre-1", None),
     ],
 )
 def test_names_of_runs(pattern, name, values):
@@ -284,7 +331,7 @@ def test_a_name_that_fits_in_two_ways_is_refused():
 
 
 def test_a_folder_of_nothing_is_refused(tmp_path):
-    with pytest.raises(LabError, match="holds no event file of TensorBoard and no run of MLflow"):
+    with pytest.raises(LabError, match=r"holds no table .*, no event file of TensorBoard and no run of MLflow"):
         read_table(tmp_path)
     with pytest.raises(LabError, match="no file matches"):
         read_table(tmp_path / "nothing*")

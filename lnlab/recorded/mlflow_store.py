@@ -1,0 +1,115 @@
+"""Runs of MLflow, read without MLflow: in the SQLite file that is its default, or in a folder of its file store.
+
+In the folder a run is a folder with ``meta.yaml``; ``params/NAME`` holds a value, ``metrics/NAME`` one line per point,
+``moment value step``. A name with slashes is a path (mlflow.org/docs/latest/self-hosting/architecture/backend-store).
+"""
+
+import math
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from lnlab.errors import LabError
+from lnlab.issues import Issue
+from lnlab.keys import Json
+from lnlab.recorded.run_names import number_or_word
+from lnlab.recorded.source import Source, stored_run
+from lnlab.user_tables import LARGEST_TABLE
+from lnlab.userfiles import read_user_file
+
+DATABASES = (".db", ".sqlite", ".sqlite3")
+"""Endings of SQLite files."""
+_STATUSES = {1: "running", 2: "running", 3: "finished", 4: "failed", 5: "killed"}
+"""``RunStatus`` of MLflow's protocol."""
+_STEPS = range(-(2**63), 2**63)
+_LARGEST_METRIC = 1 << 28
+"""Bytes of one metric of one run."""
+_INFINITE = 1.7976931348623157e308
+"""What the SQL store writes for an infinite number."""
+_RUNS = """select run_uuid, runs.name, status, experiments.name from runs join experiments using (experiment_id)
+    where runs.lifecycle_stage = 'active' and experiments.lifecycle_stage = 'active' order by start_time, runs.rowid"""
+_METRICS = "select key, step, value, is_nan from metrics where run_uuid = ? order by timestamp, rowid"
+
+
+def read_mlflow_database(path: Path) -> list[Source]:
+    """The runs of MLflow's SQLite file that were not deleted. Each has its ``experiment``.
+
+    Raises:
+        LabError: it is no such file.
+    """
+    content = read_user_file(path, "database", LARGEST_TABLE)
+    runs: list[Source] = []
+    try:
+        if not content.startswith(b"SQLite format 3\0"):
+            raise sqlite3.DatabaseError("file is not a database")
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.deserialize(content)
+            for run, name, status, experiment in database.execute(_RUNS).fetchall():
+                settings: dict[str, Json] = {"experiment": experiment}
+                for key, value in database.execute("select key, value from params where run_uuid = ?", (run,)):
+                    settings[key] = number_or_word(str(value).strip())
+                points = []
+                for key, step, value, is_nan in database.execute(_METRICS, (run,)):
+                    number = math.copysign(math.inf, value) if abs(value) >= _INFINITE else float(value)
+                    points.append((key, int(step), math.nan if is_nan else number))
+                runs.append(stored_run(name or run, points, settings, [(path, content)], str(status).lower()))
+    except (sqlite3.Error, OverflowError) as error:
+        what = f"is no SQLite file of MLflow: {error}"
+        raise LabError(Issue("unreadable", str(path), what, "read it with polars and give its table")) from error
+    return runs
+
+
+def mlflow_folders(folder: Path) -> list[Path]:
+    """The folders of runs at or below a folder, of those that were not deleted."""
+    folders = (path.parent for path in sorted(folder.rglob("meta.yaml")) if (path.parent / "metrics").is_dir())
+    return [run for run in folders if ".trash" not in run.relative_to(folder).parts]
+
+
+def read_mlflow_run(folder: Path) -> Source | None:
+    """Read a run, or return None if MLflow has marked it as deleted or the file describes no run.
+
+    Raises:
+        LabError: a file of it cannot be read.
+    """
+    content = read_user_file(folder / "meta.yaml", "file of MLflow")
+    try:
+        meta: Any = YAML(typ="safe", pure=True).load(content.decode())
+    except (YAMLError, ValueError) as error:  # no UTF-8, or a date that is none
+        raise LabError(Issue("unreadable", str(folder / "meta.yaml"), "is not YAML", "leave this run out")) from error
+    if not isinstance(meta, dict) or meta.get("lifecycle_stage") == "deleted":
+        return None
+    files = [(folder / "meta.yaml", content)]
+    settings: dict[str, Json] = {}
+    for path in _files(folder / "params"):
+        files.append((path, read_user_file(path, "parameter")))
+        settings[path.relative_to(folder / "params").as_posix()] = number_or_word(
+            files[-1][1].decode(errors="replace").strip()
+        )
+    points: list[tuple[str, int, float]] = []
+    for path in _files(folder / "metrics"):
+        files.append((path, read_user_file(path, "metric", _LARGEST_METRIC)))
+        name = path.relative_to(folder / "metrics").as_posix()
+        for number, line in enumerate(files[-1][1].decode(errors="replace").splitlines(), start=1):
+            cells = line.split()
+            try:
+                step = int(cells[2]) if len(cells) > 2 else 0
+                points.append((name, step, float(cells[1])))
+                if step not in _STEPS:
+                    raise ValueError(step)
+            except (ValueError, IndexError) as error:
+                where = f"{path}:{number}"
+                raise LabError(
+                    Issue("unreadable", where, "is no point of a metric", "a line is: moment value step")
+                ) from error
+    code = meta.get("status", 3)
+    status = _STATUSES[code] if isinstance(code, int) and code in _STATUSES else str(code).lower()
+    return stored_run(str(meta.get("run_name") or folder.name), points, settings, files, status)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file()) if folder.is_dir() else iter(())

@@ -1,0 +1,194 @@
+"""Stores and logs in files that the tools wrote, and the recipes of the guide for all others."""
+
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import lnlab
+from lnlab.errors import LabError
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "trackers"
+GUIDE = Path(__file__).parents[2] / "docs" / "tables_from_elsewhere.md"
+
+
+def database(path, script):
+    """The tables of a tool's own SQLite file."""
+    with sqlite3.connect(path) as connection:
+        connection.executescript((FIXTURES / script).read_text())
+    return path
+
+
+def test_the_sqlite_file_of_mlflow(tmp_path):
+    table = lnlab.read_table(database(tmp_path / "mlflow.db", "mlflow.sql"))
+    assert set(table["run_name"]) == {*(f"{o}-{s}" for o in ("adam", "sgd") for s in (1, 2, 3)), "adam-9"}
+    assert table.filter(pl.col("val_loss") == 99.0).is_empty(), "of a run that was deleted"
+    last = table.filter(pl.col("run_name") == "sgd-3").sort("step")
+    assert str(last["val_loss"].to_list()[-3:]) == "[nan, inf, -inf]"
+    assert last["nostep"].drop_nulls().to_list() == [0.1, 0.2, 0.3], "points without a step are numbered"
+    runs = lnlab.from_frame(table, axes=["optimizer"], step="step", steps=5)
+    assert dict(runs.results.runs.select("seed", "status").filter(pl.col("seed") == 9).rows()) == {9: "failed"}
+    assert runs.frame("test_acc")["value"].to_list().count(0.9) == 3, "a number that was logged once"
+    claim = {
+        "id": "r",
+        "kind": "ratio",
+        "of": {"quantity": "val_loss", "step": 5, "optimizer": "sgd", "seed": [1, 2, 3]},
+    }
+    (verdict,) = runs.judge([{**claim, "to": {"optimizer": "adam"}, "at_least": 1.2}])
+    adam, sgd = (
+        table.filter(pl.col("optimizer") == o, pl.col("step") == 5).sort("seed")["val_loss"] for o in ("adam", "sgd")
+    )
+    assert verdict.estimate == pytest.approx((sgd / adam).product() ** (1 / 3), rel=1e-9)
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(200)])
+def test_what_is_no_database_of_mlflow_is_one_line(tmp_path, content):
+    (tmp_path / "mlflow.db").write_bytes(content)
+    with pytest.raises(LabError, match="is no SQLite file of MLflow"):
+        lnlab.read_table(tmp_path / "mlflow.db")
+
+
+def test_metrics_of_lightning_and_their_hyperparameters():
+    table = lnlab.read_table(FIXTURES / "lightning_logs")
+    assert dict(table.select("optimizer", "seed").unique().sort("optimizer").rows()) == {"adam": 1, "sgd": 1}
+    runs = lnlab.from_frame(table, axes=["optimizer"], step="step")
+    losses = {name: runs.frame(name).filter(pl.col("optimizer") == "adam") for name in ("val_loss", "train_loss_epoch")}
+    assert losses["val_loss"].select("step", "value").rows() == [(3, 0.6537549495697021), (7, 0.5836212038993835)]
+    assert losses["train_loss_epoch"]["step"].to_list() == [3, 7]
+
+
+def test_the_path_tells_runs_of_lightning_apart(tmp_path):
+    """Its files have one name."""
+    for seed in (1, 2, 3):
+        folder = tmp_path / f"adam-seed{seed}" / "version_0"
+        folder.mkdir(parents=True)
+        (folder / "metrics.csv").write_text(
+            f"epoch,step,train_loss,val_loss\n0,9,2.{seed},\n0,9,,2.4\n1,19,2.1,\n1,19,,2.0\n"
+        )
+    for files in (tmp_path, str(tmp_path / "**" / "metrics.csv")):
+        for runs in ("{opt}-seed{seed}/version_*/metrics.csv", "{opt}-seed{seed}/*/metrics"):
+            frame = lnlab.from_frame(lnlab.read_table(files, runs=runs), axes=["opt"], step="step").frame("loss")
+            assert sorted(frame["seed"].unique()) == [1, 2, 3]
+            assert frame.filter(pl.col("seed") == 2)["value"].to_list() == [2.2, 2.1, 2.4, 2.0]
+    with pytest.raises(LabError, match="does not fit"):
+        lnlab.read_table(tmp_path, runs="{opt}-seed{seed}")
+
+
+@pytest.mark.parametrize(
+    ("folder", "runs"),
+    [
+        ("trainer", "{optimizer}-seed{seed}/checkpoint-*/trainer_state.json"),
+        ("trainer_end", "{optimizer}-seed{seed}/*"),
+    ],
+)
+def test_the_state_of_a_trainer(folder, runs):
+    """Of several checkpoints the last; at its end a Trainer adds a mean loss of the training."""
+    measured = lnlab.from_frame(lnlab.read_table(FIXTURES / folder, runs=runs), axes=["optimizer"], step="step")
+    path = max((FIXTURES / folder).rglob("trainer_state.json"), key=lambda path: path.as_posix())
+    history = json.loads(path.read_text())["log_history"]
+    rows = measured.frame("loss").select("split", "step", "value").rows()
+    expected = [("train", row["step"], row["loss"]) for row in history if "loss" in row]
+    assert rows == expected + [("validation", row["step"], row["eval_loss"]) for row in history if "eval_loss" in row]
+    assert measured.frame("eval_loss")["step"].to_list() == [4, 8]
+    if folder == "trainer_end":
+        assert measured.frame("train_loss").select("step", "value").rows() == [(8, history[-1]["train_loss"])]
+
+
+def test_states_of_trials_are_respected():
+    table = lnlab.read_table(FIXTURES / "optuna.csv")
+    runs = lnlab.from_frame(table, axes=["params_optimizer"], seed="user_attrs_seed", values=["value"])
+    frame = runs.frame("value")
+    assert frame.height == 12, "one of 14 trials was pruned, and one failed"
+    assert frame.filter(pl.col("params_optimizer") == "sgd", pl.col("seed") == 3).is_empty()
+    claim = {"id": "r", "kind": "ratio", "of": {"quantity": "value", "params_optimizer": "sgd"}}
+    (verdict,) = runs.judge([{**claim, "to": {"params_optimizer": "adamw"}, "at_least": 1.2, "about": "median"}])
+    assert sorted(map(int, verdict.seeds)) == [1, 2, 4, 5, 6]
+
+
+def test_a_folder_with_two_kinds_of_store_is_not_guessed(tmp_path):
+    (tmp_path / "metrics.csv").write_text("step,loss\n1,2\n")
+    (tmp_path / "events.out.tfevents.1").write_bytes(b"")
+    with pytest.raises(LabError, match=r"holds event files of TensorBoard and tables \(metrics.csv\)"):
+        lnlab.read_table(tmp_path)
+
+
+def recipe(name):
+    (code,) = re.findall(rf"<!-- recipe {name} -->\n```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
+    assert len([line for line in code.splitlines() if line]) <= 10
+    names = {}
+    exec(code, names)
+    return names["table"]
+
+
+def judged(table, quantity, axis="optimizer", **columns):
+    runs = lnlab.from_frame(table, axes=[axis], **columns)
+    last = {"step": "last"} if "step" in columns else {}
+    low, high = sorted(table[axis].unique())
+    claim = {"id": "r", "kind": "difference", "of": {"quantity": quantity, axis: high, **last}, "to": {axis: low}}
+    return runs.judge([{**claim, "at_least": 0}])[0].estimate
+
+
+def test_a_log_with_a_pattern(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    for o, scale in (("adam", 2.0), ("sgd", 3.0)):
+        for s in (1, 2):
+            lines = [
+                f"iter {t}: loss 9\nstep {t}: train loss {scale / (t + 1):.4f}, val loss {scale + s / 10:.4f}"
+                for t in range(2)
+            ]
+            (tmp_path / "logs" / f"{o}-seed{s}.log").write_text("\n".join(lines))
+    assert judged(recipe("log"), "val_loss", step="step") == pytest.approx(1.0)
+
+
+def test_trackio(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    database(tmp_path / "trackio.db", "trackio.sql")
+    assert judged(recipe("trackio"), "val_loss", step="step") == pytest.approx(0.6)
+
+
+def test_neptune(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = []
+    for optimizer, base in (("adam", 2.0), ("sgd", 2.6)):
+        for seed in (1, 2, 3):
+            run = {"project_id": "w/p", "run_id": f"{optimizer}-{seed}"}
+            rows.append({**run, "attribute_path": "parameters/optimizer", "string_value": optimizer})
+            rows.append({**run, "attribute_path": "parameters/seed", "int_value": seed})
+            rows += [
+                {
+                    **run,
+                    "attribute_path": "metrics/val/loss",
+                    "step": float(t),
+                    "float_value": base - t / 10 + seed / 100,
+                }
+                for t in (1, 2)
+            ]
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet("neptune.parquet")
+    assert judged(recipe("neptune"), "val/loss", step="step") == pytest.approx(0.6)
+
+
+def test_samples_of_lm_eval(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for model, right in (("a", 1), ("b", 3)):
+        (tmp_path / "results" / model).mkdir(parents=True)
+        lines = [
+            json.dumps({"doc_id": i, "doc": {"q": "x"}, "arguments": [["x"]], "acc": float(i < right)})
+            for i in range(4)
+        ]
+        (tmp_path / "results" / model / "samples_arc.jsonl").write_text("\n".join(lines))
+    assert judged(recipe("lm_eval"), "acc", "model", seed="doc_id") == pytest.approx(0.5)
+
+
+def test_logs_of_inspect(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    for model, right in (("a", 1), ("b", 3)):
+        samples = [
+            {"id": f"q{i}", "epoch": 1, "scores": {"match": {"value": "C" if i < right else "I"}}} for i in range(4)
+        ]
+        (tmp_path / "logs" / f"{model}.json").write_text(json.dumps({"eval": {"model": model}, "samples": samples}))
+    assert judged(recipe("inspect"), "correct", "model", seed="sample") == pytest.approx(0.5)

@@ -1,0 +1,431 @@
+"""What tables of other tools hold: each case with its right value, by what their cells say."""
+
+import json
+import math
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lnlab
+from lnlab.cli import main
+from lnlab.errors import LabError
+
+
+def written(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def table_of(cells, separator="\t", others=None):
+    rows = [f"a{separator}{seed}{separator}{cell}" for seed, cell in enumerate(cells, 1)]
+    header = f"opt{separator}seed{separator}x"
+    if others:
+        header += f"{separator}y"
+        rows = [f"{row}{separator}{other}" for row, other in zip(rows, others, strict=True)]
+    return "\n".join([header, *rows]) + "\n"
+
+
+@pytest.mark.parametrize("separator", ["\t", ";", "|"])
+@pytest.mark.parametrize(
+    ("cells", "read"),
+    [
+        (["0,5", "12,25"], [0.5, 12.25]),
+        (["1.299,99", "5"], [1299.99, 5]),
+        (["1,299.99", "5"], [1299.99, 5]),
+        (["1,234,567", "12"], [1234567, 12]),
+        (["0,512", "0,125"], [0.512, 0.125]),
+        (["2,310", "0.5"], [2310, 0.5]),
+        (["2,310", "12,5"], [2.31, 12.5]),
+        (["2.288", "1.950"], [2.288, 1.95]),
+        (["1 234", "12 345,5"], [1234, 12345.5]),
+        (["1'234.5", "2"], [1234.5, 2]),
+        (["\u22121.5", "+2"], [-1.5, 2]),
+        (["1e-3", "2,5E1"], [0.001, 25]),
+    ],
+)
+def test_a_column_says_which_mark_is_the_decimal_one(tmp_path, separator, cells, read):
+    for encoding in ("utf-8", "utf-16"):
+        path = written(tmp_path / "t.csv", table_of(cells, separator, others=["0.5", "1.25"]), encoding)
+        assert lnlab.read_table(path)["x"].to_list() == read
+
+
+@pytest.mark.parametrize(
+    ("cells", "others"), [(["2,310", "950"], None), (["2,310", "2.310"], None), (["2.288", "950"], ["0,5", "1,25"])]
+)
+def test_an_open_mark_is_refused_until_somebody_says_it(tmp_path, cells, others):
+    path = written(tmp_path / "t.tsv", table_of(cells, others=others))
+    with pytest.raises(LabError, match=r"column 'x' has '2.310' \(row 1 of .*t.tsv\).*say which: decimal:|'2.288'"):
+        lnlab.read_table(path)
+    point = [float(cell.replace(",", "")) for cell in cells]
+    comma = [float(cell.replace(".", "").replace(",", ".")) for cell in cells]
+    for given, read in (({"decimal": "."}, point), ({"thousands": ","}, point), ({"decimal": ","}, comma)):
+        assert lnlab.read_table(path, **given)["x"].to_list() == read
+    with pytest.raises(LabError, match="is the mark of thousands, too"):
+        lnlab.read_table(path, decimal=",", thousands=",")
+
+
+def test_two_marks_in_a_column_are_refused(tmp_path):
+    with pytest.raises(LabError, match=r"two decimal marks, in '1,5' \(row 1 .*\) and in '0.5' \(row 2"):
+        lnlab.read_table(written(tmp_path / "t.tsv", table_of(["1,5", "0.5"])))
+
+
+def test_tokens_with_thousands_in_a_spec(tmp_path, monkeypatch, capsys):
+    """The ratio is 2.5; by decimal commas it was 0.0077, contradicted."""
+    monkeypatch.chdir(tmp_path)
+    tokens = {(o, s): (900 if o == "adam" else 2300) + s * 10 + 40 for o in ("adam", "sgd") for s in range(1, 7)}
+    rows = [f"{o}\t{s}\t{t}\t{n:,}\n" for (o, s), n in tokens.items() for t in (1, 2)]
+    written(tmp_path / "tok.tsv", "opt\tseed\tstep\ttokens\n" + "".join(rows))
+    spec = """lnlab: 2
+title: T
+results: {kind: table, files: [tok.tsv], axes: [opt], seed: seed, step: step, values: [tokens]}
+claims:
+  - {id: r, kind: ratio, of: {quantity: tokens, step: last, opt: sgd}, to: {opt: adam}, at_least: 1.2}
+"""
+    written(tmp_path / "tok.yaml", spec)
+    assert main(["check", "tok.yaml"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tok.yaml:3:")
+    assert "'1,000' (row" in error
+    written(tmp_path / "tok.yaml", spec.replace("values:", 'thousands: ",", values:'))
+    assert main(["run", "tok.yaml", "--json"]) == 0
+    (verdict,) = json.loads(capsys.readouterr().out)["verdicts"]
+    expected = np.exp(np.mean([np.log(tokens["sgd", s] / tokens["adam", s]) for s in range(1, 7)]))
+    assert (verdict["verdict"], verdict["estimate"]) == ("supported", pytest.approx(expected))
+
+
+LOSSES = "".join(
+    f"{o},{s},{t},{(3 if o == 'sgd' else 2) / t + s * 0.01}\n"
+    for o in ("adam", "sgd")
+    for s in range(1, 6)
+    for t in (1, 2)
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("NaN", math.nan),
+        ("nan", math.nan),
+        ("-inf", -math.inf),
+        ("Infinity", math.inf),
+        (" 2.5", 2.5),
+        ("NA", None),
+        ("", None),
+        ("n/a", None),
+        ("null", None),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "frame"])
+def test_words_that_tools_write_for_numbers(tmp_path, word, number, kind):
+    text = f"opt,seed,step,loss\n{LOSSES}adam,6,1,2\nadam,6,2,{word}\n"
+    table = lnlab.read_table(written(tmp_path / "w.csv", text))
+    if kind == "frame":
+        table = table.with_columns(pl.col("loss").cast(pl.String))
+    if kind == "jsonl":
+        rows = [
+            dict(zip(("opt", "seed", "step", "loss"), line.split(","), strict=True)) for line in text.splitlines()[1:]
+        ]
+        table = lnlab.read_table(written(tmp_path / "w.jsonl", "\n".join(map(json.dumps, rows))))
+    frame = lnlab.from_frame(table, axes=["opt"], step="step").frame("loss")
+    cells = frame.filter(pl.col("seed") == 6, pl.col("step") == 2)["value"].to_list()
+    assert str(cells) == str([] if number is None else [number])
+
+
+@pytest.mark.parametrize("word", ["-", "None", "50%", "diverged", "1.2.3", "2,5 s"])
+def test_any_other_word_among_numbers_is_refused_with_its_row(tmp_path, word):
+    path = written(tmp_path / "w.csv", f'opt,seed,step,loss\n{LOSSES}adam,6,1,2\nadam,6,2,"{word}"\n')
+    for values in (None, ["loss"]):
+        with pytest.raises(LabError, match=rf"column 'loss' has the word '{word}' in row 22 \(opt adam, seed 6\)"):
+            lnlab.from_frame(lnlab.read_table(path), axes=["opt"], step="step", values=values)
+
+
+def test_a_dash_for_most_cells_hides_no_column(tmp_path):
+    rows = "".join(f"a,{s},{t},{t},{'-' if t < 5 else 2.5}\n" for s in range(1, 6) for t in range(1, 6))
+    with pytest.raises(LabError, match="column 'acc' has the word '-' in row 1"):
+        lnlab.from_frame(
+            lnlab.read_table(written(tmp_path / "w.csv", "opt,seed,step,loss,acc\n" + rows)), axes=["opt"], step="step"
+        )
+
+
+def test_words_and_numbers_of_an_unnamed_column_of_names_are_no_quantity(tmp_path):
+    rows = "".join(f"a,{s},{s / 3},{name}\n" for s, name in enumerate(("3f2a", "1234", "77bc", "9a01", "aa11"), 1))
+    frame = lnlab.from_frame(
+        lnlab.read_table(written(tmp_path / "w.csv", "opt,seed,acc,commit\n" + rows)), axes=["opt"]
+    )
+    assert frame.frame("acc").height == 5
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "of"),
+    [
+        ("loss", "train_loss", "train"),
+        ("val_loss", "eval_loss", "validation"),
+        ("val/loss", "val_loss", "validation"),
+        ("test_acc", "test/acc", "test"),
+    ],
+)
+def test_two_names_never_become_one_quantity(first, second, of):
+    rows = [
+        {"opt": o, "seed": s, "step": t, first: s / t, second: 10.0 + s * t}
+        for o in "ab"
+        for s in range(1, 6)
+        for t in (1, 2)
+    ]
+    runs = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step")
+    for name in (first, second):
+        frame = runs.frame(name)
+        assert frame["value"].to_list() == [
+            row[name] for row in sorted(rows, key=lambda r: (r["opt"], r["seed"], r["step"]))
+        ]
+        assert set(frame["split"]) == {of}
+        claim = {"id": "r", "kind": "ratio", "of": {"quantity": name, "step": "last", "opt": "b"}, "to": {"opt": "a"}}
+        assert runs.judge([{**claim, "equals": 1}])[0].verdict == "supported"
+
+
+def test_a_column_is_asked_for_by_its_name_or_its_role(tmp_path):
+    rows = [
+        {"opt": o, "seed": s, "step": t, "val_loss": s * 1.017 / t * (1 + (o == "b")), "train_loss": s + t * 1.1}
+        for o in "ab"
+        for s in range(1, 7)
+        for t in (1, 2, 3)
+    ]
+    runs = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step")
+    by_name, by_role = {"quantity": "val_loss"}, {"quantity": "loss", "split": "validation"}
+    claims = [
+        {"id": f"r{n}", "kind": "ratio", "of": {**of, "step": "last", "opt": "b"}, "to": {"opt": "a"}, "at_least": 1.5}
+        for n, of in enumerate((by_name, by_role))
+    ]
+    one, other = runs.judge(claims)
+    assert one.estimate == other.estimate == pytest.approx(2.0)
+    assert runs.frame("val_loss").equals(runs.frame("loss").filter(pl.col("split") == "validation"))
+    sections = [
+        {
+            "kind": "curves",
+            "quantity": "val_loss",
+            "claims": [
+                {"id": "c", "kind": "ratio", "of": {"step": "last", "opt": "b"}, "to": {"opt": "a"}, "at_least": 1.5}
+            ],
+        }
+    ]
+    report = runs.report(tmp_path / "page", sections=sections)
+    assert report.failed == []
+    runs.plot("val_loss")
+
+
+@pytest.mark.parametrize("header", ["loss,loss", "loss, loss", "seed,loss", "step,loss"])
+def test_equal_headers_are_refused(tmp_path, header):
+    with pytest.raises(LabError, match="has two columns '"):
+        lnlab.read_table(written(tmp_path / "d.csv", f"opt,seed,step,{header}\na,1,1,2.5,9\n"))
+
+
+def test_equal_names_elsewhere_are_refused(tmp_path):
+    chart = written(tmp_path / "w.csv", '"Step","adam-seed1 - loss","adam-seed1 - loss"\n"10","2.5","2.6"\n')
+    with pytest.raises(LabError, match="has two columns 'adam-seed1 - loss'"):
+        lnlab.read_table(chart, runs="{opt}-seed{seed}")
+    with pytest.raises(LabError, match="a row has two values of 'loss'"):
+        lnlab.read_table(written(tmp_path / "w.jsonl", '{"opt": "a", "seed": 1, "loss": 1, "loss": 2}\n'))
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([["a", 1, 2.5, 9]], columns=["opt", "seed", "loss", "loss"])
+    with pytest.raises(LabError, match="the table has two columns 'loss'"):
+        lnlab.from_frame(frame, axes=["opt"])
+
+
+def test_rows_of_one_step_are_joined_where_no_column_contradicts():
+    """As transformers and Lightning log: a row for training, one for validation, with the epoch in both."""
+    rows = []
+    for o in "ab":
+        for s in range(1, 6):
+            for step in (10, 20):
+                both = {"opt": o, "seed": s, "step": step, "epoch": step / 20}
+                rows += [
+                    {**both, "loss": 2 - step / 20 + s},
+                    {**both, "eval_loss": 3 - step / 20 + s, "eval_runtime": 0.3},
+                ]
+                rows += [{**both, "loss_epoch": 1.5 + s}]
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    runs = lnlab.from_frame(table, axes=["opt"], step="step")
+    for name, start in (("loss", 2), ("eval_loss", 3)):
+        frame = runs.frame(name).filter(pl.col("opt") == "a", pl.col("seed") == 2)
+        frame = frame.filter(pl.col("split") == ("train" if name == "loss" else "validation"))
+        assert frame.select("step", "value").rows() == [(10, start + 1.5), (20, start + 1.0)]
+    contradicting = pl.concat([table, table.head(1).with_columns(pl.col("loss") + 1)])
+    with pytest.raises(LabError, match=r"two rows have opt a, seed 1, step 10, and differ in loss; name what tells"):
+        lnlab.from_frame(contradicting, axes=["opt"], step="step")
+    with pytest.raises(LabError, match=r"differ in host; name it in axes="):
+        lnlab.from_frame(
+            table.with_row_index().with_columns(host="h" + pl.col("index").cast(pl.String)).drop("index"),
+            axes=["opt"],
+            step="step",
+        )
+
+
+@pytest.mark.parametrize("filled", [1, 2])
+def test_a_number_logged_once_a_run_is_a_quantity(filled):
+    rows = [
+        {
+            "opt": o,
+            "seed": s,
+            "step": t,
+            "loss": s / t,
+            "lr": 0.1,
+            "test_acc": None if t != filled else (0.8 if o == "a" else 0.99) + s / 1000,
+        }
+        for o in "ab"
+        for s in range(1, 7)
+        for t in (1, 2)
+    ]
+    runs = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step")
+    claim = {
+        "id": "r",
+        "kind": "ratio",
+        "of": {"quantity": "acc", "split": "test", "step": filled, "opt": "b"},
+        "to": {"opt": "a"},
+    }
+    (verdict,) = runs.judge([{**claim, "at_least": 1.2}])
+    expected = np.exp(np.mean([np.log((0.99 + s / 1000) / (0.8 + s / 1000)) for s in range(1, 7)]))
+    assert (verdict.verdict, verdict.estimate) == ("supported", pytest.approx(expected))
+    with pytest.raises(LabError, match="nothing called 'lr'"):
+        runs.frame("lr")  # a setting
+
+
+ONE = {"opt": ["a"], "seed": [1], "loss": [1.0]}
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "said"),
+    [
+        (
+            pl.DataFrame({"opt": ["a"], "seed": pl.Series([2**63 + 5], dtype=pl.UInt64), "loss": [1.0]}),
+            {},
+            "row 1 has seed 9223372036854775813, which is",
+        ),
+        ({**ONE, "seed": ["9223372036854775813"]}, {}, "row 1 has seed 9223372036854775813"),
+        ({**ONE, "step": [10**20]}, {"step": "step"}, "row 1 has step 100000000000000000000"),
+        ({**ONE, "step": [1e300]}, {"step": "step"}, "row 1 has step 1e"),
+        (ONE, {"axes": ["seed"]}, "the column 'seed' is named twice"),
+        (ONE, {"axes": ["opt", "opt"]}, "the column 'opt' is named twice"),
+        ({**ONE, "seed": [1, 2]}, {}, "the table cannot be read"),
+        ({**ONE, "loss": [1j]}, {"values": ["loss"]}, "the column 'loss' has"),
+    ],
+)
+def test_what_is_no_table_of_runs_is_one_line(table, given, said):
+    with pytest.raises(LabError) as caught:
+        lnlab.from_frame(table, **{"axes": ["opt"], **given})
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_seeds_as_text_are_exact(tmp_path):
+    path = written(tmp_path / "s.csv", f"opt,seed,loss\na,{2**53},1\na,{2**53 + 1},2\n")
+    assert lnlab.from_frame(lnlab.read_table(path), axes=["opt"]).results.runs["seed"].to_list() == [2**53, 2**53 + 1]
+
+
+def line(step, loss):
+    return json.dumps({"opt": "a", "seed": 1, "step": step, "metrics": {"loss": loss}}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "losses"),
+    [
+        (line(1, 2.0) + line(2, math.nan), "[2.0, nan]"),
+        (line(1, 2.0) + line(2, -math.inf), "[2.0, -inf]"),
+        ("\ufeff" + line(1, 2.0) + "\n" + line(2, 1), "[2.0, 1.0]"),
+        (line(1, 2.0) + line(2, "NaN"), "[2.0, nan]"),
+        (line(1, 2.0) + line(2, None), "[2.0, None]"),
+    ],
+)
+def test_json_lines_as_python_writes_them(tmp_path, text, losses):
+    assert str(lnlab.read_table(written(tmp_path / "x.jsonl", text))["metrics.loss"].to_list()) == losses
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (line(1, 2.0) + '{"opt": "a", "se', "line 2 is no JSON .*leave it out if a kill has cut it"),
+        (line(1, 2.0) + "[1, 2]\n", "it is no list of rows"),
+        (line(1, [1, 2]), "'metrics.loss' holds lists"),
+    ],
+)
+def test_what_is_no_line_of_json_is_named(tmp_path, text, said):
+    with pytest.raises(LabError, match=said):
+        lnlab.read_table(written(tmp_path / "x.jsonl", text))
+
+
+def test_time_grows_with_the_columns_and_not_with_their_square():
+    def seconds(columns):
+        values = {f"c{i}": [i, 2 * i + 1] for i in range(columns)}
+        table = pl.DataFrame({"opt": ["a", "a"], "seed": [1, 2], **values})
+        start = time.process_time()
+        lnlab.from_frame(table, axes=["opt"])
+        return time.process_time() - start
+
+    seconds(10)
+    few, many = (min(seconds(n) for _ in range(2)) for n in (500, 4000))
+    assert many < 24 * max(few, 0.02), "the square of 8 is 64"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("sep=;\nopt;seed;x\na;1;0,5\na;2;1,25\n", [0.5, 1.25]),
+        (",opt,seed,x\n0,a,1,0.5\n1,a,2,1.25\n", [0.5, 1.25]),  # the index of pandas has no name
+        ("opt,seed,x\ra,1,0.5\ra,2,1.25\r", [0.5, 1.25]),
+    ],
+)
+def test_further_dialects(tmp_path, text, read):
+    table = lnlab.read_table(written(tmp_path / "t.csv", text))
+    assert table.columns == ["opt", "seed", "x"]
+    assert table["x"].to_list() == read
+
+
+@pytest.mark.parametrize("row", ["a,1", "a,1,2,3"])
+def test_a_row_of_another_length_is_named(tmp_path, row):
+    with pytest.raises(LabError, match=rf"row 2 \(line 3\) has {row.count(',') + 1} cells"):
+        lnlab.read_table(written(tmp_path / "t.csv", f"opt,seed,loss\na,1,2\n{row}\na,3,1\n"))
+
+
+def test_a_folder_of_tables_is_read(tmp_path):
+    for seed in (1, 2):
+        written(tmp_path / f"adam-seed{seed}.csv", f"step,loss\n1,{seed}.5\n2,{seed}.25\n")
+    table = lnlab.read_table(tmp_path, runs="{opt}-seed{seed}")
+    assert table.select("seed", "step", "loss").rows() == [(1, 1, 1.5), (1, 2, 1.25), (2, 1, 2.5), (2, 2, 2.25)]
+
+
+def test_one_word_in_one_of_several_files_hides_no_column(tmp_path):
+    for seed, word in ((1, "0.5"), (2, "NA"), (3, "?")):
+        written(tmp_path / f"adam-seed{seed}.csv", f"step,loss\n1,{seed}.5\n2,{word}\n")
+    table = lnlab.read_table([tmp_path / f"adam-seed{s}.csv" for s in (1, 2)], runs="{opt}-seed{seed}")
+    assert table["loss"].to_list() == [1.5, 0.5, 2.5, None]
+    with pytest.raises(LabError, match=r"the word '\?' in row 6 \(opt adam, seed 3\)"):
+        lnlab.from_frame(lnlab.read_table(tmp_path, runs="{opt}-seed{seed}"), axes=["opt"], step="step")
+
+
+@pytest.mark.parametrize("step", [None, "step"])
+def test_a_spec_without_a_report_has_a_page_of_its_quantities(tmp_path, monkeypatch, capsys, step):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {
+            "opt": o,
+            "seed": s,
+            **({"step": t} if step else {}),
+            "val_loss": 2.13 * s / t + (o == "sgd"),
+            "acc": s * 0.117 / t,
+        }
+        for o in ("adam", "sgd")
+        for s in range(1, 6)
+        for t in ((1, 2, 3) if step else (1,))
+    ]
+    pl.DataFrame(rows).write_csv("runs.csv")
+    with_step = f", step: {step}" if step else ""
+    written(
+        tmp_path / "t.yaml",
+        f"lnlab: 2\ntitle: T\nresults: {{kind: table, files: [runs.csv], axes: [opt]{with_step}}}\n",
+    )
+    assert main(["report", "t.yaml"]) == 0, capsys.readouterr().err
+    page = (tmp_path / "reports" / "t" / "index.html").read_text()
+    assert page.count("<h2" if step else "Table ") >= 2
+    for quantity in ("Loss", "Acc"):
+        assert quantity in page
+    assert "step 0" not in page
