@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from lnlab.store.records.peaks import read_peaks
 
 from lnlab.app.planning.machine_speed import machine_speed
 from lnlab.compile.cost.cost import cost
@@ -20,7 +21,6 @@ from lnlab.compile.cost.memory import LIBRARIES
 from lnlab.compile.work import Measurement
 from lnlab.record.registries import load_registries
 from lnlab.store.plans import StoredPlan, plans_newest_first
-from lnlab.store.records.peaks import read_peaks
 from lnlab.store.store import Store
 
 
