@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import file_digest
 from pathlib import Path
 
 from lnlab.errors import StoreError
@@ -88,17 +87,6 @@ def read_range(path: Path, place: tuple[int, int], sha256: str) -> bytes:
     if digest_bytes(content) != sha256:
         raise CorruptFile(f"{path} is truncated or altered from byte {place[0]:,} on")
     return content
-
-
-def digest_of_file(path: Path) -> str:
-    """The SHA-256 of a committed file, which is not held in memory.
-
-    Raises:
-        CorruptFile: it is gone, or the disk cannot read it.
-        StoreError: this user may not read it.
-    """
-    with _reading(path), path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def read_checked(path: Path, sha256: str) -> bytes:
