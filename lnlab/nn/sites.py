@@ -93,12 +93,14 @@ def values_by_site(model: nn.Module, named: Mapping[str, _Value]) -> list[tuple[
 def separated(model: nn.Module) -> Iterator[list[tuple[Site, nn.Parameter]]]:
     """Yield ``parameter_uses(model)`` with a separate leaf for each use, on the same memory.
 
-    So the parts of a tied table's gradient are separate, frozen parameters have gradients too, and no ``.grad`` is
-    changed. The model is as before on leaving, also after an error. A model from elsewhere has one leaf per parameter.
+    So the parts of a tied table's gradient are separate, and no ``.grad`` is changed. Frozen parameters are no leaves,
+    and what they compute has a gradient. The model is as before on leaving, also after an error. A model from elsewhere
+    has one leaf per parameter.
     """
     if isinstance(model, AddressedModel):  # it may hold a parameter where no name leads, so that none is replaced
+        trained = [(site, p) for site, p in parameter_uses(model) if p.requires_grad]
         with model.differentiable():
-            yield parameter_uses(model)
+            yield trained
         return
     uses = []
     for name, site, p in addressed(model):
@@ -108,7 +110,7 @@ def separated(model: nn.Module) -> Iterator[list[tuple[Site, nn.Parameter]]]:
     try:
         for (_, module, word, _), (_, leaf) in zip(uses, leaves, strict=True):
             setattr(module, word, leaf)
-        yield leaves
+        yield [leaf for leaf, (_, _, _, p) in zip(leaves, uses, strict=True) if p.requires_grad]
     finally:
         for _, module, word, p in uses:
             setattr(module, word, p)

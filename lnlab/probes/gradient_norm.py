@@ -105,9 +105,8 @@ def gradient_norm(
                 tokens[k] = count
                 del loss, parts  # so that the next batch gets their memory and not fresh pages
             norms, tokens, *sums = state.ranks.sum(norms, tokens, *sums)
-            # With the biases every leaf is selected, so that names and sums are in the same order.
-            names = [name for name, _, _ in addressed(state.model)]
-            shares = _shares(state, dict(zip(names, sums, strict=True))) if biases else {}
+            names = {id(p): name for name, _, p in addressed(state.model)}
+            shares = _shares(state, {names[id(p)]: s for p, s in zip(parameters, sums, strict=True)}) if biases else {}
         elements = torch.tensor([p.numel() for p in parameters], dtype=torch.float64)
         values = norms_and_noise(frobenius_norms(sums), norms, tokens, elements)
     for i, site in enumerate(sites):
@@ -121,7 +120,7 @@ def gradient_norm(
 def _require_matrices(selected: Sequence[tuple[Site, Tensor]]) -> None:
     """Refuse a model without matrices, such as one of gates and scales alone."""
     if not selected:
-        what = "gradient_norm: the model has no matrix, as all of its parameters are vectors or scalars"
+        what = "gradient_norm: no matrix of the model is trained: its trained parameters are vectors or scalars"
         raise LabError(
             Issue("unsupported", "", what, "write {'kind': 'gradient_norm', 'biases': True} to measure these")
         )

@@ -7,15 +7,22 @@ still in the tail counts once.
 
 A run that resumes drops what was recorded after its checkpoint: ``cuts`` of ``run.json`` say so, ``[number, step]``
 for records up to that number and after that step, so that no file of rows is ever written again.
+
+One process writes, and holds a lock on ``lock`` while it does. The children that it forks do not hold it.
 """
 
+import errno
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+from weakref import WeakSet, finalize
 
 import polars as pl
+from filelock import lock_descriptor
 
 from lnlab.errors import LabError
 from lnlab.files import replacing
@@ -24,11 +31,22 @@ from lnlab.keys import Json
 from lnlab.tables import WRITTEN_BY_WORKERS, Row, encode_parquet, table_schema
 
 FORMAT = 1
-RUN_FILE, TAIL_FILE, WEIGHTS_FILE = "run.json", "tail.jsonl", "initial.safetensors"
+RUN_FILE, TAIL_FILE, LOCK_FILE, WEIGHTS_FILE = "run.json", "tail.jsonl", "lock", "initial.safetensors"
 ROW_TABLES = tuple(table for table in WRITTEN_BY_WORKERS if table != "outcomes")
 PART_BYTES = 1_000_000
 """Of the tail, above which it becomes a part."""
 _ADDRESS = ("stack", "layer", "sublayer", "tensor")
+_LOCKS: "WeakSet[IO[bytes]]" = WeakSet()
+"""The files on which this process holds locks."""
+
+
+def _close_locks() -> None:
+    for file in _LOCKS:
+        file.close()
+
+
+if hasattr(os, "register_at_fork"):  # a child that lives longer, as a worker of a loader, keeps no lock alive
+    os.register_at_fork(after_in_child=_close_locks)
 
 Block = Mapping[str, Json]
 """Rows of one source at one step: ``source table columns``. A column is a list, or the one value of all rows.
@@ -59,6 +77,7 @@ class RunFolder:
         self.number = 0
         self._size = 0
         self._stored = 0
+        self._lock: IO[bytes] | None = None
 
     @property
     def holds_run(self) -> bool:
@@ -84,51 +103,121 @@ class RunFolder:
         return facts
 
     def write_facts(self, facts: Mapping[str, Json]) -> None:
-        """Replace ``run.json``."""
-        with replacing(self.path / RUN_FILE) as file:
-            file.write(json.dumps({"format": FORMAT, **facts}, indent=1, ensure_ascii=False).encode())
+        """Replace ``run.json``.
 
-    def begin(self) -> None:
+        Raises:
+            LabError: it cannot be written.
+        """
+        try:
+            with replacing(self.path / RUN_FILE) as file:
+                file.write(json.dumps({"format": FORMAT, **facts}, indent=1, ensure_ascii=False).encode())
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def lock(self) -> None:
+        """Let this process alone write, until ``release``. What the folder says is read after this.
+
+        Raises:
+            LabError: the folder cannot be made, or another process records into it.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.path / LOCK_FILE).open("ab")
+            _LOCKS.add(self._lock)
+            finalize(self, self._lock.close)  # of a run that nobody closes
+            alone = True
+            with suppress(OSError):  # a file system without locks
+                alone = lock_descriptor(self._lock.fileno(), blocking=False)
+            if not alone:
+                self.release()
+                what = "another process records into this folder"
+                remedy = "end it, or give another folder; of several ranks, record after init_process_group"
+                raise LabError(Issue("unwritable", str(self.path), what, remedy))
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def begin(self, after: int = 0) -> None:
         """Make the folder ready for further records: a line that a kill has cut is taken away.
+
+        Args:
+            after: further records have larger numbers than this one.
 
         Raises:
             LabError: the folder cannot be written.
         """
         tail = self.path / TAIL_FILE
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
             with tail.open("ab") as file:
                 content = tail.read_bytes()
                 file.truncate(content.rfind(b"\n") + 1)
                 self._size = file.tell()
         except OSError as error:
-            what = f"cannot be written: {error.strerror or error}"
-            raise LabError(Issue("unwritable", str(self.path), what, "name another folder")) from error
+            raise self._unwritable(error) from error
         self._stored = _last_number(self._parts())
-        self.number = max([self._stored, *(record["number"] for record in self._tail_records())])
+        self.number = max([after, self._stored, *(record["number"] for record in self._tail_records())])
 
-    def append(self, step: int, blocks: Sequence[Block]) -> None:
-        """Write one record, whole once this returns."""
-        self.number += 1
-        record = {"number": self.number, "step": step, "blocks": blocks}
+    def release(self) -> None:
+        """Let another process write."""
+        if self._lock is not None:
+            self._lock.close()
+
+    def append(self, step: int, blocks: Sequence[Block], addresses: Mapping[str, Json]) -> None:
+        """Write one record, whole once this returns. Nothing of it is there if it raises.
+
+        Args:
+            step: of the record.
+            blocks: of the record.
+            addresses: that blocks of the tail name.
+
+        Raises:
+            LabError: the disk is full, or the folder was removed or replaced.
+        """
+        record = {"number": self.number + 1, "step": step, "blocks": blocks}
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
-        with (self.path / TAIL_FILE).open("ab", buffering=0) as file:
-            file.write(line)
+        try:
+            if self._lock is not None and not os.path.samestat(
+                os.fstat(self._lock.fileno()), (self.path / LOCK_FILE).stat()
+            ):
+                raise FileNotFoundError("another folder has its place")
+            with (self.path / TAIL_FILE).open("r+b", buffering=0) as file:  # which makes none where it was removed
+                end = file.seek(0, os.SEEK_END)
+                try:
+                    written = 0
+                    while written < len(line):  # a full disk takes a part, and refuses the next one
+                        written += file.write(line[written:]) or 0
+                except OSError:
+                    file.truncate(end)
+                    raise
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self.number += 1
         self._size += len(line)
         if self._size > PART_BYTES:
-            self.compact()
+            with suppress(OSError):  # the lines are in the tail, and become a part when as many more have come
+                self.compact(addresses)
+            self._size = 0
 
-    def compact(self) -> None:
-        """Make a part of the lines of the tail."""
+    def compact(self, addresses: Mapping[str, Json]) -> None:
+        """Make a part of the lines of the tail, whose blocks name ``addresses``.
+
+        Raises:
+            OSError: it cannot be written. The tail is then as it was.
+        """
         # A kill may have come between the two steps below: what is in a part already is not put into another.
         records = [record for record in self._tail_records() if record["number"] > self._stored]
-        rows = _rows_of_records(records, self.facts().get("addresses", {}))
+        rows = _rows_of_records(records, addresses)
         if not rows.is_empty():
-            with replacing(self.path / f"part-{len(self._part_paths()) + 1}.parquet") as file:
+            last = max((int(path.stem.removeprefix("part-")) for path in self._part_paths()), default=0)
+            with replacing(self.path / f"part-{last + 1}.parquet") as file:
                 file.write(encode_parquet(rows))
             self._stored = self.number
         with replacing(self.path / TAIL_FILE):
             self._size = 0
+
+    def _unwritable(self, error: OSError) -> LabError:
+        what = f"cannot be written: {error.strerror or error}"
+        remedy = "make room" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "name another folder"
+        return LabError(Issue("unwritable", str(self.path), what, remedy))
 
     def rows(self, facts: Mapping[str, Json]) -> pl.DataFrame:
         """Every row that counts: ``number step source table`` and the columns of all tables, in the order recorded."""
@@ -147,13 +236,14 @@ class RunFolder:
         return sorted(self.path.glob("part-*.parquet"), key=lambda path: (len(path.name), path.name))
 
     def _parts(self) -> list[pl.DataFrame]:
-        try:
-            return [pl.read_parquet(BytesIO(path.read_bytes())) for path in self._part_paths()]
-        except (OSError, pl.exceptions.PolarsError) as error:
-            what = "holds a part that cannot be read"
-            raise LabError(
-                Issue("unreadable", str(self.path), what, "record the run again, or remove the part")
-            ) from error
+        parts = []
+        for path in self._part_paths():
+            try:
+                parts.append(pl.read_parquet(BytesIO(path.read_bytes())))
+            except (OSError, pl.exceptions.PolarsError) as error:
+                remedy = "remove it: its own rows alone are lost"
+                raise LabError(Issue("unreadable", str(path), "is a part that cannot be read", remedy)) from error
+        return parts
 
     def _tail_records(self) -> Iterator[dict[str, Json]]:
         try:

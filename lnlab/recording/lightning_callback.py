@@ -1,7 +1,8 @@
 """A recorder as a callback of Lightning's ``Trainer``, tried with 2.6.
 
 Lightning runs the backward pass inside ``optimizer.step(closure)``, so gradients are read after it, in the optimizer's
-hook. The state is recorded when a batch ends that made an update.
+hook. The loss of a batch is handed on as ``training_step`` returned it: Lightning divides it by the batches of an
+update.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,25 +18,24 @@ class LightningCallback(Callback):
 
     def __init__(self, recorder: "Recorder") -> None:
         self._recorder = recorder
-        self._recorded = -1
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        self._recorder.attach(pl_module, trainer.optimizers[0], step=trainer.global_step)
+        # Lightning counts the steps of all optimizers.
+        self._recorder.attach(pl_module, trainer.optimizers, step=trainer.global_step // len(trainer.optimizers))
         self._recorder(pl_module)
-        self._recorded = self._recorder.count
 
     def on_train_batch_end(  # the names are Lightning's
         self,
-        trainer: Any,  # noqa: ARG002
+        trainer: Any,
         pl_module: Any,
         outputs: Any,
         batch: Any,  # noqa: ARG002
         batch_idx: int,  # noqa: ARG002
     ) -> None:
-        if self._recorder.count > self._recorded:
-            self._recorded = self._recorder.count
-            loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
-            self._recorder(pl_module, loss=loss)
+        loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
+        if loss is not None and pl_module.automatic_optimization:
+            loss = loss * trainer.accumulate_grad_batches
+        self._recorder(pl_module, loss=loss)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
         self._recorder.close()

@@ -7,13 +7,15 @@ weights, bit for bit.
 
 import json
 import math
+import os
 import platform
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from operator import index
 from pathlib import Path
 from secrets import token_hex
 from types import TracebackType
@@ -42,6 +44,7 @@ from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
 from lnlab.randomness import Draw
 from lnlab.recorded.folder import WEIGHTS_FILE, Block, RunFolder, block_of_rows
 from lnlab.recorded.settings import differing_settings, nested_settings, split_and_quantity
+from lnlab.recording.batch_numbers import BatchNumbers
 from lnlab.recording.live_export import LiveExport, exported_values
 from lnlab.recording.training_state import with_training
 from lnlab.recording.updates import HOOKS, Update, UpdateHooks, read_numbers
@@ -70,6 +73,8 @@ class Recorder:
         rec.close()
 
     Nothing is left on the model, its gradients, its mode and the random state. A step is the number of updates made.
+    Numbers of training are the mean over the batches of an update. One process writes: a second one is refused, and a
+    forked child.
 
     Args:
         to: the folder. One that holds a run with the same settings and seed is continued.
@@ -90,6 +95,8 @@ class Recorder:
         build: of a sharded model, which cannot be copied: makes the plain model, into which rank 0 takes the weights of
             all ranks where a probe is due. Every rank gives it, and calls the recorder.
         resume: whether a folder that holds a run is continued. False refuses it.
+        keep_going: whether training goes on where the folder cannot be written, as on a full disk: one line says so,
+            and records wait in memory until they can be. By default the call raises.
         export: trackers that show the run while it goes on: ``tensorboard`` (in its folder) or ``tensorboard:FOLDER``,
             ``mlflow:URI``, ``wandb:PROJECT``, ``trackio:PROJECT``. One that fails ends no training.
 
@@ -117,6 +124,7 @@ class Recorder:
         mask: TokenMask | None = None,
         build: Callable[[], nn.Module] | None = None,
         resume: bool = True,
+        keep_going: bool = False,
         export: Sequence[str] = (),
     ) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int):
@@ -140,12 +148,19 @@ class Recorder:
         self._attached: nn.Module | None = None
         self._distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
         self._writes = not self._distributed or torch.distributed.get_rank() == 0
+        self._process = os.getpid()
+        self._keep_going = keep_going
+        self._unwritten: list[tuple[int, Sequence[Block]]] = []
+        self._numbers: dict[str, BatchNumbers] = {}
+        self._unmade: tuple[str, str] | None = None
+        self._known: dict[str, tuple[int, torch.Size]] = {}
+        self._changed = False
         self._updates: UpdateHooks | None = None
         self._attached_at = 0
         self._subject: Subject | None = None
         self._build = build
         self._plain: Subject | None = None
-        self._optimizer: Any = None
+        self._optimizers: Sequence[Any] = ()
         self._step = -1
         self._checked = False
         self._ended: tuple[str, str | None] | None = None
@@ -165,12 +180,18 @@ class Recorder:
             if (former := _WRITING.get(self.folder.path.resolve())) is not None:
                 former._abandon()  # of a cell of a notebook that runs again
             _WRITING[self.folder.path.resolve()] = self
-            self._open(resume=resume)
+            self.folder.lock()
+            try:
+                self._open(resume=resume)
+            except BaseException:
+                self.folder.release()
+                raise
 
     # Called by another recorder of this process that goes on with the folder.
     def _abandon(self) -> None:
         self._closed = True
         self._writes = False
+        self.folder.release()
         if self._export is not None:
             self._export.close("interrupted", wait=False)
         if self._updates is not None:
@@ -201,8 +222,9 @@ class Recorder:
     def _open(self, *, resume: bool) -> None:
         """Make or continue the folder."""
         path = self.folder.path
+        self._former: dict[str, Json] | None = None
         if self.folder.holds_run:
-            old = self.folder.facts()
+            self._former = old = self.folder.facts()
             if not resume:
                 _refuse(str(path), "holds a run", "give another folder, or resume=True to continue it")
             if other := differing_settings(old["settings"], self._settings):
@@ -218,12 +240,12 @@ class Recorder:
             self._facts = {**old, "probes": [*(c for c in old["probes"] if c["kind"] not in new), *self._probes]}
         else:
             self._facts = {"settings": self._settings, "seed": self._seed, "probes": self._probes, "cuts": []}
-            self._facts |= {"addresses": {}, "paths": [], "parameters": None, "done": 0, "seconds": 0.0}
+            self._facts |= {"addresses": {}, "paths": [], "parameters": None, "done": 0, "seconds": 0.0, "start": None}
         self._facts |= {"status": "running", "reason": None, "steps": self._steps}
         self._facts |= {"every": self._every, "hooks_every": self._hooks_every, "last_finite_loss": None}
         versions = {"python": platform.python_version(), "torch": torch.__version__, "lnlab": __version__}
         self._facts |= {"versions": {**versions, "platform": platform.platform()}, "device": None}
-        self.folder.begin()
+        self.folder.begin(max((number for number, _ in self._facts["cuts"]), default=0))
         self._facts_at_begin = float(self._facts["seconds"])
         rows = self.folder.rows(self._facts)
         self._last_recorded = int(rows["step"].max() or 0) if rows.height else 0  # type: ignore[arg-type]
@@ -234,38 +256,58 @@ class Recorder:
     def attach(self, model: Any, optimizer: Any, *, step: int = 0) -> Self:
         """Record what each update does, from now on, by the optimizer's own hooks.
 
+        A run that was killed or failed may begin again at step 0 from the same weights: what was recorded is dropped.
+
         Args:
             model: whose parameters the optimizer updates.
-            optimizer: any ``torch.optim.Optimizer``, or what wraps one as its attribute ``optimizer``.
+            optimizer: any ``torch.optim.Optimizer``, or what wraps one as its attribute ``optimizer``, or a list of
+                those that update the model together, whose steps between two calls are one update.
             step: updates made before: of a run that resumes, the step of its checkpoint. Later records are dropped.
 
         Raises:
-            LabError: the optimizer updates no parameter of this model, the folder has later records and ``step`` is 0,
-                or a probe needs the weights at step 0, and they are not there.
+            LabError: an optimizer updates no parameter of this model, another is attached to it, the folder has later
+                records of other weights and ``step`` is 0, or a probe needs the weights at step 0, and they are not
+                there.
         """
+        self._require_own_process()
+        step = _whole(step, "attach")
         ranks = self._ranks_of(model)
         with on_ranks(ranks, "attach"):
             self._attach(ranks, model, optimizer, step)
         return self
 
     def _attach(self, ranks: Ranks, model: Any, optimizer: Any, step: int) -> None:
-        while isinstance(getattr(optimizer, "optimizer", None), torch.optim.Optimizer):  # accelerate's own wraps one
-            optimizer = optimizer.optimizer
-        if not isinstance(optimizer, torch.optim.Optimizer):
-            _refuse("attach", f"the optimizer is {type(optimizer).__name__}", "give a torch.optim.Optimizer")
+        optimizers = []
+        for one in optimizer if isinstance(optimizer, list | tuple) else [optimizer]:
+            inner = one
+            while isinstance(getattr(inner, "optimizer", None), torch.optim.Optimizer):  # accelerate's own wraps one
+                inner = inner.optimizer
+            if not isinstance(inner, torch.optim.Optimizer):
+                _refuse("attach", f"the optimizer is {type(inner).__name__}", "give a torch.optim.Optimizer")
+            optimizers.append(inner)
         compiled = hasattr(model, "_orig_mod")
         if compiled and "activations" in self._hooks:
             what = "activations of a compiled model cannot be seen"
             _refuse("attach", what, "leave 'activations' out of hooks=, or attach the model without torch.compile")
         if self._updates is not None:
+            if self._attached is unwrapped(model) and self._updates.left_out and self._updates.count == step:
+                own = {id(p) for one in self._updates.optimizers for group in one.param_groups for p in group["params"]}
+                given = {id(p) for one in optimizers for group in one.param_groups for p in group["params"]}
+                if not own & given:
+                    what = "another optimizer of this model is attached"
+                    _refuse("attach", what, "give them together: rec.attach(model, [one, other])")
             self._updates.remove()
-        self._continue_from(step)
         subject = self._subject_of(model)
+        start = _norms(subject.structure) if self._writes and not step else None
+        again = start is not None and _nearly_equal(start, self._facts["start"])
+        self._continue_from(step, again=again)
+        if start is not None:
+            self._facts["start"] = start
         self._attached = subject.module
         self._attached_at = step
         self._updates = UpdateHooks(
             module=subject.structure,
-            optimizer=optimizer,
+            optimizers=optimizers,
             addresses=subject.addresses,
             points=subject.points,
             kinds=self._hooks if self._writes or _sharded(subject.module) else (),
@@ -275,19 +317,24 @@ class Recorder:
             full=self._write_waiting,
         )
         if self._writes:
+            if absent := self._updates.left_out:
+                more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+                remedy = "give all optimizers, rec.attach(model, [one, other]), or freeze what none updates"
+                _log(f"attach: '{absent[0]}'{more} is trained by no optimizer that is attached; {remedy}")
             sites = [list(site.row().values()) for site in self._updates.sites]
             if self._facts["addresses"].get("parameters", sites) != sites:
-                self.folder.compact()  # while the rows of the tail can still be read with the former addresses
+                # While the rows of the tail can still be read with the former addresses.
+                self.folder.compact(self._facts["addresses"])
             self._facts["addresses"] = {**self._facts["addresses"], "parameters": sites}
             self._facts["device"] = str(next(subject.module.parameters()).device)
             self.folder.write_facts(self._facts)
-        start: nn.Module | None = subject.structure
+        beginning: nn.Module | None = subject.structure
         if self._probes and _sharded(subject.module):
             from_start = any(REGISTRIES["probe"][c["kind"]].facts.initial for c in self._probes)
             ranks.gather("weights", None)  # none has failed so far
             gathered = self._gather(subject.module) if from_start else None
-            start = None if gathered is None else gathered.structure
-        if self._writes and start is not None:
+            beginning = None if gathered is None else gathered.structure
+        if self._writes and beginning is not None:
             # The weights at step 0, where a probe reads them.
             needs = [c["kind"] for c in self._probes if REGISTRIES["probe"][c["kind"]].facts.initial]
             path = self.folder.path / WEIGHTS_FILE
@@ -296,19 +343,27 @@ class Recorder:
                 _refuse("attach", what, "leave it out of probes=")
             if needs and not step:
                 # Cloned, as safetensors refuses tensors that share memory.
-                save_file({name: p.detach().contiguous().clone() for name, p in start.named_parameters()}, path)
+                save_file({name: p.detach().contiguous().clone() for name, p in beginning.named_parameters()}, path)
 
-    def _continue_from(self, step: int) -> None:
-        """Drop what was recorded after the step that training goes on from."""
-        if not self._writes:
+    def _continue_from(self, step: int, *, again: bool) -> None:
+        """Drop what was recorded after the step that training goes on from.
+
+        ``again`` says that a step of 0 is the beginning of the same run, which then has nothing before it.
+        """
+        if not self._writes or self._last_recorded <= step:
             return
-        if self._last_recorded > step:
-            if step == 0:
+        path = self.folder.path
+        if step == 0:
+            if not again or self._former is None or self._former["status"] == "finished":
+                if self._former is not None:  # what the folder says of its run stays as it was
+                    self.folder.write_facts(self._former)
                 what = f"ends at step {self._last_recorded} and training begins again"
-                _refuse(str(self.folder.path), what, "say attach(..., step=N), or give another folder")
-            self._facts["cuts"] = [*self._facts["cuts"], [self.folder.number, step]]
-            self._measured_at = {source: min(at, step) for source, at in self._measured_at.items()}
-            self._last_recorded = step
+                _refuse(str(path), what, "say attach(..., step=N), or give another folder")
+            _log(f"{path}: training begins again, and the {self._last_recorded} steps of a run cut short are dropped")
+        self._facts["cuts"] = [*self._facts["cuts"], [self.folder.number, step or -1]]
+        self._facts["done"] = min(self._facts["done"], step)
+        self._measured_at = {source: min(at, step or -1) for source, at in self._measured_at.items()}
+        self._last_recorded = step
 
     def _subject_of(self, model: Any) -> Subject:
         """The module inside its wrappers, with its addresses. The same module gives the same object."""
@@ -326,10 +381,29 @@ class Recorder:
             sites, stream, mask = self._patterns
             self._subject = Subject.of(module, sites, stream, mask)
             if self._writes:
-                paths = [[*site.row().values(), path] for site, path in self._subject.paths.items()]
+                former = {tuple(coordinates): path for *coordinates, path in self._facts["paths"]}  # rows have them
+                paths = former | {tuple(site.row().values()): path for site, path in self._subject.paths.items()}
                 size = sum(p.numel() for p in module.parameters() if p.requires_grad)
-                self._facts |= {"paths": paths, "parameters": size}
+                self._facts |= {"paths": [[*site, path] for site, path in paths.items()], "parameters": size}
+            self._known = {name: (id(p), p.shape) for name, p in module.named_parameters()}
         return self._subject
+
+    def _has_unread(self) -> bool:
+        return self._updates is not None and self._updates.has_unread
+
+    def _follow_change(self, module: nn.Module) -> None:
+        """Where parameters were added, replaced or removed, read the model anew, and say so."""
+        now = {name: (id(p), p.shape) for name, p in module.named_parameters()}
+        if now == self._known:
+            return
+        name = next(name for name in {**now, **self._known} if now.get(name) != self._known.get(name))
+        what = "is another one" if name in now and name in self._known else "is new" if name in now else "is gone"
+        _log(
+            f"rec: the model has changed, '{name}' {what}: its updates are recorded after "
+            "rec.attach(model, optimizer, step=rec.count), and probes of the distance from the start end here"
+        )
+        self._changed = True
+        self._subject = None
 
     def __call__(
         self, model: Any, step: int | None = None, *, optimizer: Any = None, loss: Any = None, **scalars: Any
@@ -342,13 +416,16 @@ class Recorder:
             model: the one that is trained.
             step: updates made. None means the count of the hooks of ``attach``.
             optimizer: of a run that is not attached, for probes of its state (adaptive_rate).
-            loss: of the training batch of that update.
-            scalars: further numbers. The prefixes ``val_`` and ``eval_`` mean the split validation.
+            loss: of the training batch. Of several batches that make one update it is the mean, and where the update
+                was skipped, as a ``GradScaler`` does, it is left out.
+            scalars: further numbers, of training like the loss. The prefixes ``val_`` and ``eval_`` mean the split
+                validation, whose last number of a step is kept.
 
         Raises:
-            LabError: ``step`` is not the number of updates or goes back, the model is not the attached one, or a probe
-                finds something wrong with the model, the batches or the loss.
+            LabError: ``step`` is less than the number of updates or goes back, the model is not the attached one, the
+                folder cannot be written, or a probe finds something wrong with the model, the batches or the loss.
         """
+        self._require_own_process()
         ranks = self._ranks_of(model)
         with on_ranks(ranks, "rec"):
             self._record(ranks, model, step, optimizer, {"loss": loss, **scalars})
@@ -360,21 +437,25 @@ class Recorder:
     def _record(self, ranks: Ranks, model: Any, step: int | None, optimizer: Any, scalars: Mapping[str, Any]) -> None:
         if self._closed:
             _refuse("rec", "the recorder is closed", "make another one")
-        began = time.perf_counter()
         count = self._updates.count if self._updates is not None else None
         if step is None:
             if count is None:
                 _refuse("rec", "nothing counts the updates", "call rec.attach(model, optimizer) first, or give a step")
             step = count
-        elif count is not None and step != count:
+        step = _whole(step, "rec")
+        if count is not None and step != count:
             what = f"step is {step} after {count} {'update' if count == 1 else 'updates'}"
-            _refuse("rec", what, "count updates: enumerate(loader, 1), or leave step out")
+            if step < count:
+                _refuse("rec", what, "count updates: enumerate(loader, 1), or leave step out")
+            if "step" not in self._warned:  # a GradScaler has skipped some, or batches are counted
+                self._warned.add("step")
+                _log(f"rec: {what}; rows have the number of updates")
+            step = count
         elif self._step < 0 and count is None and self._writes and step <= self._last_recorded and self._last_recorded:
             # A loop without hooks resumes: its first step is the first that it has made again.
-            self._continue_from(max(0, step - 1))
+            self._continue_from(max(0, step - 1), again=True)
         elif step < self._step:
             _refuse("rec", f"step is {step} after step {self._step}", "count updates upwards")
-        step = int(step)
         module, attached = unwrapped(model), self._attached
         if attached is not None and module is not attached:
             parameters = {id(p) for p in attached.parameters()}
@@ -382,12 +463,16 @@ class Recorder:
                 what = "this model has no parameter of the attached one"
                 _refuse("rec", what, "give the model that is trained, or attach this one")
         known = self._subject
+        if known is not None and known.module is module and (self._has_unread() or self._due(step)):
+            self._follow_change(module)
         subject = self._subject_of(model)
         if self._writes and subject is not known:
             self.folder.write_facts(self._facts)
         self._step = step
-        self._optimizer = optimizer if self._updates is None else self._updates.optimizer
+        own = () if optimizer is None else (optimizer,)
+        self._optimizers = own if self._updates is None else self._updates.optimizers
         self._write_waiting()
+        began = time.perf_counter()
         if self._writes:
             named = {name: value for name, value in scalars.items() if value is not None}
             tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
@@ -397,20 +482,13 @@ class Recorder:
                     _refuse("rec", what, "give one number: its mean, or its sum")
             # All at once, as each number that is read from a GPU waits for it.
             read = dict(zip(tensors, read_numbers(list(tensors.values())), strict=True))
-            blocks = []
             for name, number in named.items():
-                try:
-                    value = read[name][0] if name in read else float(number)
-                except (TypeError, ValueError):
-                    _refuse("rec", f"'{name}' is {type(number).__name__}", "give a number")
-                split, quantity = split_and_quantity(name)
-                blocks.append(_curve(quantity, split, value))
-                if quantity == "loss" and not math.isfinite(value) and self._ended is None:
-                    self._ended = "diverged", f"{split} loss is {value} at step {step}"
-                elif (split, quantity) == ("train", "loss") and math.isfinite(value):
-                    self._last_finite_loss = value
-            if blocks:
-                self._append(step, blocks)
+                if name not in read:
+                    try:
+                        read[name] = [float(number)]
+                    except (TypeError, ValueError):
+                        _refuse("rec", f"'{name}' is {type(number).__name__}", "give a number")
+            self._write_numbers(step, {name: read[name][0] for name in named})
             self._add_time("records", time.perf_counter() - began)
         due = self._due(step) if self._writes and self._ended is None else []
         if self._probes and _sharded(subject.module):
@@ -420,6 +498,29 @@ class Recorder:
             subject = subject if gathered is None else gathered
         if due:
             self._measure(subject, step, due)
+
+    def _write_numbers(self, step: int, values: Mapping[str, float]) -> None:
+        """Write the numbers of a call: those of training once the update of their batches is made."""
+        blocks: dict[int, list[Block]] = {}
+        gradients = None if self._updates is None or not values else self._updates.gradients_since()
+        for name, value in values.items():
+            split, quantity = split_and_quantity(name)
+            of_updates: Iterable[tuple[int, float]] = [(step, value)]
+            if split == "train":
+                of_updates = list(self._numbers.setdefault(quantity, BatchNumbers()).add(value, step, gradients))
+                if quantity == "loss" and not of_updates and not math.isfinite(value):
+                    self._unmade = "diverged", f"train loss is {value} after step {step}"
+            for at, number in of_updates:
+                blocks.setdefault(at, []).append(_curve(quantity, split, number))
+                self._follow_loss(at, split, quantity, number)
+        for at, of_update in blocks.items():
+            self._append(at, of_update)
+
+    def _follow_loss(self, step: int, split: str, quantity: str, value: float) -> None:
+        if quantity == "loss" and not math.isfinite(value) and self._ended is None:
+            self._ended = "diverged", f"{split} loss is {value} at step {step}"
+        elif (split, quantity) == ("train", "loss") and math.isfinite(value):
+            self._last_finite_loss, self._unmade = value, None
 
     def _gather(self, module: nn.Module) -> Subject | None:
         """The plain model with the weights of all ranks, on rank 0. The other ranks take part and get None."""
@@ -449,15 +550,21 @@ class Recorder:
             return
         began = time.perf_counter()
         waiting = self._updates.take_unread()
-        if not self._writes or not waiting:
+        if not self._writes or not waiting or os.getpid() != self._process:
             return
-        for update, blocks in zip(waiting, _blocks(waiting), strict=True):
-            self._append(update.step, [*blocks, _curve("learning_rate", "train", update.rate)])
+        size = len(self._updates.sites)
+        for update, blocks in zip(waiting, _blocks(waiting, size), strict=True):
+            # One rate where all groups have the same, else one each.
+            same = len(set(update.rates)) == 1
+            rates = {"": update.rates[0]} if same else {f"_{i}": rate for i, rate in enumerate(update.rates, 1)}
+            curves = [_curve(f"learning_rate{which}", "train", rate) for which, rate in rates.items()]
+            self._append(update.step, [*blocks, *curves])
         self._add_time("records", time.perf_counter() - began)
 
     def _append(self, step: int, blocks: Sequence[Block]) -> None:
         """Write a record, and have it sent to trackers."""
-        self.folder.append(step, blocks)
+        self._unwritten.append((step, blocks))
+        self._write_unwritten()
         if not self._destinations:
             return
         if self._export is None:
@@ -477,6 +584,24 @@ class Recorder:
         sites = self._facts["addresses"].get("parameters", ())
         self._export.put(step, exported_values(blocks, [names[tuple(site)] for site in sites], names))
 
+    def _write_unwritten(self) -> None:
+        """Write the records that wait. One that could not be written is the first of the next time."""
+        try:
+            while self._unwritten:
+                self.folder.append(*self._unwritten[0], self._facts["addresses"])
+                del self._unwritten[0]
+            self._warned.discard("unwritten")
+        except LabError as error:
+            if not self._keep_going:
+                raise
+            if "unwritten" not in self._warned:
+                self._warned.add("unwritten")
+                _log(f"{error}; training goes on, and records wait in memory")
+
+    def _require_own_process(self) -> None:
+        if os.getpid() != self._process:
+            _refuse("rec", "another process has made this recorder", "make one with a folder of its own in the child")
+
     def _due(self, step: int) -> list[dict[str, Json]]:
         """The probes that are due."""
         due: list[dict[str, Json]] = []
@@ -487,6 +612,7 @@ class Recorder:
             measurable = step > 0 or not (facts.trained or facts.update)
             if facts.update and at_rhythm and measurable:  # only if the hooks have kept the update that led here
                 measurable = self._updates is not None and self._updates.last_step == step
+            measurable = measurable and not (facts.initial and self._changed)
             if at_rhythm and measurable and self._measured_at.get(kind, -1) < step:
                 due.append(choice)
         return due
@@ -513,7 +639,7 @@ class Recorder:
             in_training = with_training(
                 subject,
                 step=step,
-                optimizer=self._optimizer,
+                optimizers=self._optimizers,
                 initial=(lambda: load_file(path, device=device)) if path.is_file() else None,
                 last_update=updates.last_update if updates is not None and updates.last_step == step else None,
                 last_rate=0.0 if updates is None else updates.last_rate,
@@ -581,7 +707,7 @@ class Recorder:
         self, status: Literal["finished", "diverged", "failed", "interrupted"] = "finished", reason: str | None = None
     ) -> None:
         """End the run: write what waits and remove all hooks. ``with`` does so, as failed where an error is raised."""
-        if self._closed:
+        if self._closed or os.getpid() != self._process:
             return
         self._write_waiting()
         self._closed = True
@@ -590,7 +716,12 @@ class Recorder:
             self._add_time("hooks", self._updates.seconds)
         if not self._writes:
             return
-        ended = self._ended if self._ended is not None and status == "finished" else (status, reason)
+        for name, numbers in self._numbers.items():
+            for step, value in numbers.rest(-1 if self._updates is None else self._updates.count):
+                self._append(step, [_curve(name, "train", value)])
+                self._follow_loss(step, "train", name, value)
+        diverged = self._ended or self._unmade
+        ended = diverged if diverged is not None and status == "finished" else (status, reason)
         done = max(self._step, 0 if self._updates is None else self._updates.count, 0)
         total = time.perf_counter() - self._began
         self._facts |= {
@@ -600,8 +731,19 @@ class Recorder:
             "last_finite_loss": self._last_finite_loss,
         }
         self._facts |= {"seconds": self._facts_at_begin + total}
-        self.folder.compact()
-        self.folder.write_facts(self._facts)
+        try:
+            self._write_unwritten()
+            with suppress(OSError):  # the rows are in the tail, which is read as well
+                self.folder.compact(self._facts["addresses"])
+            self.folder.write_facts(self._facts)
+        except LabError as error:
+            if not self._keep_going:
+                raise
+            _log(str(error))
+        finally:
+            self.folder.release()
+        if self._unwritten:
+            _log(f"{self.folder.path}: {len(self._unwritten)} records could not be written, and are lost")
         if self._export is not None:
             self._export.close(ended[0])
         never_called = done > self._attached_at and self._step <= self._attached_at and self._updates is not None
@@ -688,22 +830,27 @@ def _curve(quantity: str, split: str, value: float) -> Block:
     return {"source": f"curve {split} {quantity}", "table": "curves", "columns": columns}
 
 
-def _blocks(waiting: Sequence[Update]) -> Iterator[list[Block]]:
-    """Yield the rows of each update. All their numbers are read from the device at once."""
+def _blocks(waiting: Sequence[Update], size: int) -> Iterator[list[Block]]:
+    """Yield the rows of each update. All their numbers are read from the device at once. ``size`` counts the sites."""
     tensors: list[Tensor] = []
     for update in waiting:
-        tensors += [] if update.gradients is None else [update.gradients]
-        tensors += [] if update.change is None else list(update.change)
+        for part in update.parts:
+            tensors += [] if part.gradients is None else [part.gradients]
+            tensors += [] if part.change is None else list(part.change)
         tensors += [x.reshape(1).float() for x in update.activations.values()]
     numbers = iter(read_numbers(tensors))
     for update in waiting:
-        blocks: list[Block] = []
-        if update.gradients is not None:
-            norms = [None if absent else v for v, absent in zip(next(numbers), update.absent, strict=True)]
-            blocks.append(_parameter_block("step_gradient_norm", norms))
-        if update.change is not None:
-            pairs = zip(next(numbers), next(numbers), strict=True)
-            blocks.append(_parameter_block("update_to_weight", [d / before if before else None for d, before in pairs]))
+        values: dict[str, list[float | None]] = {}
+        for part in update.parts:
+            if part.gradients is not None:
+                norms = values.setdefault("step_gradient_norm", [None] * size)
+                for k, value, absent in zip(part.positions, next(numbers), part.absent, strict=True):
+                    norms[k] = None if absent else value
+            if part.change is not None:
+                ratios = values.setdefault("update_to_weight", [None] * size)
+                for k, change, before in zip(part.positions, next(numbers), next(numbers), strict=True):
+                    ratios[k] = change / before if before else None
+        blocks = [_parameter_block(quantity, of_sites) for quantity, of_sites in values.items()]
         if update.activations:
             rows = [
                 {"quantity": "step_activation_rms", **site.row(), "value": next(numbers)[0]}
@@ -716,6 +863,35 @@ def _blocks(waiting: Sequence[Update]) -> Iterator[list[Block]]:
 def _parameter_block(quantity: str, values: Sequence[float | None]) -> Block:
     columns = {"quantity": quantity, "value": list(values)}
     return {"source": f"hook {quantity}", "table": "sites", "columns": columns, "addresses": "parameters"}
+
+
+def _norms(module: nn.Module) -> list[float]:
+    """The norms of all parameters, by which weights are known again. Of a sharded model they are of the part here."""
+    parts = [p.to_local() if hasattr(p, "to_local") else p for p in module.parameters()]
+    with torch.no_grad():
+        norms = read_numbers([torch.linalg.vector_norm(p.detach(), dtype=torch.float32).reshape(1) for p in parts])
+    return [norm for (norm,) in norms]
+
+
+def _nearly_equal(norms: Sequence[float], former: Sequence[float] | None) -> bool:
+    if former is None or len(former) != len(norms):
+        return False
+    return all(math.isclose(a, b, rel_tol=1e-6) for a, b in zip(norms, former, strict=True))
+
+
+def _whole(step: Any, where: str) -> int:
+    """A step as it was given.
+
+    Raises:
+        LabError: it is no whole number, or none that a table holds.
+    """
+    try:
+        number = index(step)
+    except TypeError:
+        _refuse(where, f"step is {step!r}", "give the number of updates, a whole number")
+    if not 0 <= number < 2**63:
+        _refuse(where, f"step is {number}", "give the number of updates, from 0")
+    return number
 
 
 def _sharded(module: nn.Module) -> bool:

@@ -1,6 +1,6 @@
 """What exists in training alone, carried over to a copy of the model: start, last update, optimizer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -14,7 +14,9 @@ from lnlab.probes.probe import State
 def renamed_to_copy(subject: Subject, copy: AddressedModel, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Rename tensors from a model's parameters to those of its copy. Fused ones are split like the weights."""
     names = {site: name for name, site, _ in copy.addressed_parameters()}
-    return {names[site]: part for name, x in named.items() for site, part in _by_site(subject, name, x)}
+    shapes = {name: p.shape for name, p in subject.structure.named_parameters()}
+    present = {name: x for name, x in named.items() if shapes.get(name) == x.shape}  # a model may change in training
+    return {names[site]: part for name, x in present.items() for site, part in _by_site(subject, name, x)}
 
 
 def _by_site(subject: Subject, name: str, x: Tensor) -> list[tuple[Site, Tensor]]:
@@ -24,19 +26,19 @@ def _by_site(subject: Subject, name: str, x: Tensor) -> list[tuple[Site, Tensor]
 
 
 class OptimizerOfCopy:
-    """The groups and the state of an optimizer for the parameters of a copy. It cannot make a step.
+    """The groups and the state of optimizers for the parameters of a copy. It cannot make a step.
 
     Attributes:
         param_groups: as an optimizer has them.
         state: by parameter.
     """
 
-    def __init__(self, subject: Subject, copy: AddressedModel, optimizer: Optimizer) -> None:
+    def __init__(self, subject: Subject, copy: AddressedModel, optimizers: Sequence[Optimizer]) -> None:
         names = {id(p): name for name, p in subject.structure.named_parameters()}
         parameters = {site: p for _, site, p in copy.addressed_parameters()}
         self.param_groups: list[dict[str, Any]] = []
         self.state: dict[Any, dict[str, Any]] = {}
-        for group in optimizer.param_groups:
+        for optimizer, group in ((one, group) for one in optimizers for group in one.param_groups):
             own: list[Any] = []
             for p in group["params"]:
                 if id(p) not in names:
@@ -58,7 +60,7 @@ def with_training(
     subject: Subject,
     *,
     step: int,
-    optimizer: Optimizer | None,
+    optimizers: Sequence[Optimizer],
     initial: Callable[[], Mapping[str, Tensor]] | None,
     last_update: Mapping[str, Tensor] | None,
     last_rate: float,
@@ -68,9 +70,10 @@ def with_training(
     def add(state: State) -> State:
         copy: Any = state.model
         state.step = step
-        if optimizer is not None:
-            kind = type(type(optimizer).__name__, (OptimizerOfCopy,), {})  # messages name the optimizer by its type
-            state.optimizer = kind(subject, copy, optimizer)
+        if optimizers:
+            # Messages name the optimizer by its type.
+            kind = type(" and ".join(type(one).__name__ for one in optimizers), (OptimizerOfCopy,), {})
+            state.optimizer = kind(subject, copy, optimizers)
         if initial is not None:
             state.initial = lambda: renamed_to_copy(subject, copy, initial())
         if last_update is not None:

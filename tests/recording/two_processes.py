@@ -1,11 +1,13 @@
 """One of two processes that train together by gloo; a fresh one, as a fork of a process with threads may stand still.
 
-python two_processes.py ddp|fsdp rank port folder
+python two_processes.py ddp|fsdp|dying-0|dying-1 rank port folder
 """
 
 import os
 import sys
 import warnings
+from datetime import timedelta
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -40,6 +42,24 @@ def _ddp(rank, port, folder, build, loss, batches):
     rec(model, 1, loss=total / count)
     rec.close()
     torch.distributed.destroy_process_group()
+
+
+def _dying(rank, port, folder, build, loss, batches, *, dying):
+    """One rank dies in its fifth update, before its gradients are there."""
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1")
+    torch.distributed.init_process_group("gloo", rank=rank, world_size=2, timeout=timedelta(seconds=20))
+    model = nn.parallel.DistributedDataParallel(build())
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    with lnlab.Recorder(folder, settings={"lr": 0.1}, seed=1, hooks_every=1) as rec:
+        rec.attach(model, opt)
+        for step in range(1, 9):
+            total, count = loss(model, batches[rank])
+            if step == 5 and rank == dying:
+                os._exit(9)
+            (total / count).backward()
+            opt.step()
+            opt.zero_grad()
+            rec(model, loss=total / count)
 
 
 def _fsdp(rank, port, folder, build, loss, batches):
@@ -109,5 +129,10 @@ if __name__ == "__main__":
     models = module_from_spec(spec)
     spec.loader.exec_module(models)
     small = models.elsewhere
-    work, build = {"ddp": (_ddp, lambda: small.NanoGPT().eval()), "fsdp": (_fsdp, small.NanoGPT)}[kind]
-    work(int(rank), int(port), folder, build, small.token_loss, models.batches_of(3, 2 if kind == "ddp" else 1))
+    work, build = {
+        "ddp": (_ddp, lambda: small.NanoGPT().eval()),
+        "dying-0": (partial(_dying, dying=0), small.NanoGPT),
+        "dying-1": (partial(_dying, dying=1), small.NanoGPT),
+        "fsdp": (_fsdp, small.NanoGPT),
+    }[kind]
+    work(int(rank), int(port), folder, build, small.token_loss, models.batches_of(3, 1 if kind == "fsdp" else 2))
