@@ -9,10 +9,8 @@ from pathlib import Path
 
 import nbclient
 import nbformat
-import numpy as np
 import polars as pl
 import pytest
-import scipy.stats
 from polars.testing import assert_frame_equal
 
 from lnlab.report.page.notebook import escape_markdown, notebook_text
@@ -64,7 +62,6 @@ for absent in ("lnlab", "scipy", "numpy"):
         continue
     raise AssertionError(absent + " is no package that the notebook names")
 """
-NAMES = ("panel", "series", "line", "x", "seed", "value")
 
 
 @pytest.fixture(scope="module")
@@ -108,49 +105,6 @@ def test_it_runs_with_the_packages_it_names_and_without_a_network_to_equal_numbe
         shown = pl.read_csv(folder / "tables" / f"figure-{number}.csv")
         shown = shown.select(pl.nth(-4).alias("estimate"), pl.nth(-3).alias("low"), pl.nth(-2).alias("high"))
         assert_frame_equal(*(f.cast(pl.Float64).sort(pl.all()) for f in (points, shown)), rel_tol=1e-7)
-
-
-@pytest.fixture(scope="module")
-def defined(written):
-    """What the first code cell defines."""
-    names = {}
-    exec(next(cell.source for cell in written.cells if cell.cell_type == "code"), names)
-    return names
-
-
-@pytest.mark.parametrize("n", [*range(2, 62), 100, 1000])
-def test_its_quantiles_are_those_of_student(defined, n):
-    assert defined["student"](n) == pytest.approx(scipy.stats.t.ppf(0.975, n - 1), rel=1e-9)
-
-
-@pytest.mark.parametrize("n", [4, 5, 9, 61])
-def test_fewer_seeds_have_another_band_not_none(defined, n):
-    numbers = np.random.default_rng(n).normal(3.0, 1.0, n)
-    seeds = pl.DataFrame([(None, "Post-LN", 0, 1.0, s, v) for s, v in enumerate(numbers)], NAMES, orient="row")
-    (row,) = defined["over_seeds"](seeds, log=False).iter_rows(named=True)
-    low, high = scipy.stats.t.interval(0.95, n - 1, numbers.mean(), scipy.stats.sem(numbers))
-    assert (row["low"], row["high"], row["n"]) == (pytest.approx(low), pytest.approx(high), n)
-
-
-def test_pairs_of_two_quantities_are_means_of_both_at_each_place(defined):
-    logs = np.random.default_rng(4).normal(size=(2, 3, 8))  # of y and x, three layers, eight seeds
-    y, x = np.exp(logs)
-    rows = [(None, "Post-LN", 0, a, x[a, s], s, y[a, s]) for a in range(3) for s in range(8)]
-    seeds = pl.DataFrame(rows, [*NAMES[:3], "along", *NAMES[3:]], orient="row")
-    made = defined["over_seeds"](seeds, log=True)
-    assert made["x"].to_list() == pytest.approx(list(np.exp(logs[1].mean(1))))
-    low, high = scipy.stats.t.interval(0.95, 7, logs[0].mean(1), scipy.stats.sem(logs[0], axis=1))
-    assert made["low"].to_list() == pytest.approx(list(np.exp(low)))
-    assert made["high"].to_list() == pytest.approx(list(np.exp(high)))
-    assert made["n"].to_list() == [8, 8, 8]
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_fewer_than_four_seeds_say_that_they_have_no_band(defined, n):
-    seeds = pl.DataFrame([(None, "Post-LN", 0, 1.0, s, 2.0) for s in range(n)], NAMES, orient="row")
-    with pytest.warns(UserWarning, match="fewer than four seeds have no band"):
-        (row,) = defined["over_seeds"](seeds, log=True).iter_rows(named=True)
-    assert (row["estimate"], row["low"], row["high"]) == (pytest.approx(2.0), None, None)
 
 
 def test_texts_cannot_become_markdown_or_code(small):

@@ -41,7 +41,6 @@ class FigureData:
         left_out: sentences about numbers that are not drawn.
         missing: a sentence about runs that have not finished, or nothing.
         rows: the stored rows that were read, by table.
-        floor: the least number that is drawn, where points span a range.
     """
 
     seeds: pl.DataFrame
@@ -52,7 +51,6 @@ class FigureData:
     left_out: tuple[str, ...] = ()
     missing: str
     rows: Mapping[str, pl.DataFrame]
-    floor: float = 0.0
 
     @property
     def style(self) -> SeriesStyle:

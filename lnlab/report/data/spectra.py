@@ -88,7 +88,6 @@ class Spectra:
             left_out=(cut,) if (points["low"] == floor).any() else (),
             missing=self.missing,
             rows=self.source_rows,
-            floor=floor,
         )
 
 

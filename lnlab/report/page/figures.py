@@ -98,12 +98,13 @@ def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
 
 
 def figure_files(figure: DrawnFigure, *, png: bool = False) -> dict[str, bytes]:
-    """The files of a figure: SVG, the Vega-Lite source with the rows that it draws, all rows, and PNG on demand."""
+    """The files of a figure: SVG, the Vega-Lite source with the rows that it draws, all numbers, and PNG on demand."""
     stem = f"figures/{figure.stem}"
     contents = {
         f"{stem}.svg": figure.svg.encode(),
         f"{stem}.vl.json": render.spec_text(figure.spec).encode(),
         f"{stem}.parquet": parquet_bytes(rounded_frame(figure.chart.seeds)),
+        f"{stem}-points.parquet": parquet_bytes(rounded_frame(figure.chart.points)),
         f"tables/{figure.stem}.csv": csv_bytes(figure.chart.points, figure.chart.headings),
     }
     if png:
