@@ -1,5 +1,6 @@
 """``lnlab.measure_checkpoints``: the same probes at the weights that a run has saved on its way."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from glob import glob
@@ -24,6 +25,18 @@ IN_FOLDERS = ("model.safetensors", "pytorch_model.bin", "model.pt")
 """The files that hold the weights in a folder that is a checkpoint."""
 NESTED = ("state_dict", "model_state_dict", "model")
 """The keys below which checkpoints keep the weights beside other things."""
+OWN_STEP = ("global_step", "step", "iteration", "iter", "iter_num")
+"""The keys below which checkpoints keep their step."""
+_WORD = r"(?:steps?|iter(?:ation)?s?|updates?)"
+_STEPS = (
+    re.compile(rf"(?<![a-z])(?:{_WORD}|checkpoint|ckpt)[=_.-]?(\d+)(?![\d.]*[a-z\d])", re.IGNORECASE),
+    re.compile(rf"(?<![\d.])(\d+)[_-]?{_WORD}(?![a-z])", re.IGNORECASE),
+)
+"""``step=300``, ``global_step_300``, ``checkpoint-300``; and where none is so, ``300-steps``."""
+_NUMBER = re.compile(r"([^\W\d_]*)[=_.-]*(\d+)([^\W\d_]?)")
+"""A number, the word before it, and what letter follows."""
+_OTHER = frozenset({"epoch", "ep", "e", "seed", "s", "v", "version", "lr", "loss", "rank", "fold", "layers"})
+"""Words before a number that is no step."""
 _WRAPPERS = re.compile(r"^(?:module\.|_orig_mod\.)+")  # of DistributedDataParallel and torch.compile
 
 
@@ -44,9 +57,9 @@ def measure_checkpoints(
 
     Args:
         build: makes the model, whose weights are then replaced.
-        files: a pattern, files, or files by step. Without steps, the last number of a name is the step. A file is a
-            state dict of ``torch.save`` (read without running code) or safetensors. A folder holds one of
-            ``IN_FOLDERS``.
+        files: a pattern, files, or files by step. Without steps, the name says it (``step=300``, ``checkpoint-300``, or
+            one number alone), or the file (``global_step``). A file is a state dict of ``torch.save`` (read without
+            running code) or safetensors. A folder holds one of ``IN_FOLDERS``.
         batches: as of ``lnlab.measure``. They are kept in memory.
         loss: as of ``lnlab.measure``.
         probes: as of ``lnlab.measure``.
@@ -106,17 +119,42 @@ def _by_step(files: str | Path | Iterable[str | Path] | Mapping[int, str | Path]
         paths = [Path(path) for path in files]
     steps: dict[int, Path] = {}
     for path in paths:
-        numbers = re.findall(r"\d+", path.stem if path.is_file() else path.name)
-        if not numbers:
-            raise LabError(
-                Issue("missing", str(path), "has no step in its name", "give files by step: {1000: 'last.pt'}")
-            )
-        step = int(numbers[-1])
+        step = _step(path)
         if step in steps:
             what = f"is of step {step}, and so is {steps[step]}"
             raise LabError(Issue("unreadable", str(path), what, "give files by step: {1000: 'last.pt'}"))
         steps[step] = path
     return steps
+
+
+def _step(path: Path) -> int:
+    """The step behind a word for it in the name, or that which the checkpoint holds, or the only number of the name."""
+    name = path.name if path.is_dir() else path.stem
+    found = next((set(map(int, steps)) for form in _STEPS if (steps := form.findall(name))), set[int]())
+    numbers = _NUMBER.findall(name)
+    if not found and (own := _own_step(path)) is not None:
+        found = {own}
+    elif not found and len(numbers) == 1 and numbers[0][0].lower() not in _OTHER and not numbers[0][2]:
+        found = {int(numbers[0][1])}
+    if len(found) != 1:
+        what = (
+            "has several numbers in its name, and none is named as its step" if numbers else "has no step in its name"
+        )
+        raise LabError(Issue("missing", str(path), what, "give files by step: {1000: 'last.pt'}"))
+    return found.pop()
+
+
+def _own_step(path: Path) -> int | None:
+    """The step that a checkpoint holds beside its weights, or that its Trainer has written into its folder."""
+    try:
+        if path.is_dir():
+            content = json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
+        else:
+            content = torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - a number alone
+    except (OSError, ValueError, SafetensorError, UnpicklingError, RuntimeError, EOFError):
+        return None  # whether it has weights is asked where these are read
+    steps = (content.get(word) for word in OWN_STEP) if isinstance(content, Mapping) else ()
+    return next((step for step in steps if type(step) is int), None)
 
 
 def _weights(path: Path) -> dict[str, Tensor]:

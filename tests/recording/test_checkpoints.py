@@ -84,3 +84,48 @@ def test_mistakes_have_one_line(saved, small, some_batches, tmp_path):
     refused("is no state dict", tmp_path / "list-1.pt")
     (tmp_path / "empty-1").mkdir()
     refused("holds no weights", tmp_path / "empty-1")
+
+
+NAMES = {
+    "epoch=2-step=300-val_loss=1.25.ckpt": 300,
+    "epoch=2-step=300-val_loss=1.5.ckpt": 300,
+    "step=10-v1.ckpt": 10,
+    "step_1000-seed3.pt": 1000,
+    "model_0.5B_step1000_v2.pt": 1000,
+    "lr3e-4-iter_20.pt": 20,
+    "global_step_70-rank0.pt": 70,
+    "checkpoint-500.pt": 500,
+    "5000-steps-seed1.pt": 5000,
+    "model40.pt": 40,
+}
+UNNAMED = ["lr3e-4.pt", "epoch=3.ckpt", "step10k.pt", "seed3.pt", "model_2_7.pt", "last.pt", "step1-step2.pt"]
+
+
+def step_of(path, **content):
+    torch.save({"state_dict": torch.nn.Linear(4, 3).state_dict(), **content}, path)
+    given = {"batches": [torch.ones(2, 4)], "loss": lambda m, b: m(b).square().mean()}
+    m = lnlab.measure_checkpoints(lambda: torch.nn.Linear(4, 3), path, **given)
+    return m.frame("gradient_norm").with_columns(step=m.results.runs["steps"][0])["step"].unique().to_list()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_step_stands_behind_its_word(tmp_path, name):
+    assert step_of(tmp_path / name, global_step=7) == [NAMES[name] if name != "model40.pt" else 7]
+    assert step_of(tmp_path / name) == [NAMES[name]]
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+def test_a_name_that_does_not_say_its_step_is_not_guessed_at(tmp_path, name):
+    with pytest.raises(LabError, match="give files by step"):
+        step_of(tmp_path / name)
+    if name != "step1-step2.pt":
+        assert step_of(tmp_path / name, global_step=70) == [70]
+
+
+def test_the_folder_of_a_trainer_says_its_step(tmp_path, small, some_batches):
+    folder = tmp_path / "best-2-of-3"
+    folder.mkdir()
+    torch.save(small.NanoGPT().state_dict(), folder / "model.pt")
+    (folder / "trainer_state.json").write_text('{"global_step": 120, "log_history": []}')
+    m = lnlab.measure_checkpoints(small.NanoGPT, folder, some_batches(1, 1), small.token_loss)
+    assert m.frame("gradient_norm")["step"].unique().to_list() == [120]
