@@ -65,6 +65,7 @@ def test_the_site_has_every_guide_and_every_public_name():
     assert sorted(re.findall(r'"(\w+)"', guides)) == sorted(PAGES)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "path",
     [DOCS / "examples" / "tokens.yaml", DOCS / "examples" / "scaled.yaml", *FROM_THE_GUIDE],

@@ -46,6 +46,7 @@ def test_the_first_spec_runs_in_an_empty_directory_as_written(tmp_path):
     }
 
 
+@pytest.mark.nightly
 def test_its_python_runs_with_a_model_a_loss_and_a_loop(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     batches = torch.randint(20, (6, 4, 9), generator=torch.Generator().manual_seed(0))

@@ -135,6 +135,7 @@ def watched(place, store, capsys):
     return run
 
 
+@pytest.mark.nightly
 def test_units_at_work_are_shown_inside_a_checkpoint_and_none_once_the_run_is_stopped(tmp_path, capsys):
     spec, store = tmp_path / "training.yaml", tmp_path / "store"
     spec.write_text(TRAINING)

@@ -145,6 +145,7 @@ def dated(folder=FOLDER):
     return re.findall(r'<p class="dated">(.*?)</p>', page)
 
 
+@pytest.mark.nightly
 def test_a_range_that_was_changed_after_its_look_says_so_on_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     moved = TINY.replace("at_least: 1.1", "at_least: 1.3")
@@ -174,6 +175,7 @@ def test_a_range_that_was_changed_after_its_look_says_so_on_the_page(tmp_path, m
     assert verdicts() == {"post_above_pre": (1, 0.05), "far_above": (2, 0.0125)}
 
 
+@pytest.mark.nightly
 def test_profiles_and_other_settings_have_looks_of_their_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("tiny.yaml").write_text(f"{TINY}  deep: {{model.layers: 3}}\n")

@@ -68,6 +68,7 @@ def test_the_same_question_replaces_itself_when_its_claims_and_its_title_are_edi
     assert facts("reports/tiny")["title"] == "Another title"
 
 
+@pytest.mark.nightly
 def test_the_spec_is_the_same_file_however_it_is_named(two, lnlab, monkeypatch):
     assert lnlab("report", two / "v1/tiny.yaml").code == 0  # absolute
     assert lnlab("report", "v1/tiny.yaml").code == 0
@@ -97,6 +98,7 @@ def test_a_spec_that_moved_is_told_by_its_title(two, lnlab):
     assert lnlab("report", "moved/tiny.yaml").code == 0
 
 
+@pytest.mark.nightly
 def test_a_report_moved_with_its_spec_knows_its_spec(two, lnlab, monkeypatch):
     (two / "away").mkdir()
     for name in ("v1", "v2", "reports", ".lnlab"):
@@ -106,6 +108,7 @@ def test_a_report_moved_with_its_spec_knows_its_spec(two, lnlab, monkeypatch):
     assert lnlab("report", "v1/tiny.yaml").code == 0
 
 
+@pytest.mark.nightly
 def test_a_report_made_again_into_a_folder_of_another_question_is_refused(two, lnlab):
     assert lnlab("report", "v2/tiny.yaml", "--out", "reports/second").code == 0
     for more in ((), ("--as-judged",)):

@@ -101,6 +101,7 @@ def test_an_eigenvalue_lies_within_the_residual_of_every_node():
         assert bool((distances <= density.residuals + 1e-9).all())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "values",
     [

@@ -18,6 +18,7 @@ def page_of(folder):
     return re.sub(r"<[^>]+>", " ", re.sub(r"<(script|style|svg)[\s\S]*?</\1>", "", text))
 
 
+@pytest.mark.nightly
 def test_two_placements_and_two_seeds_give_a_page_with_three_claims(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = runpy.run_path(str(DOCS / "examples" / "record_training.py"))

@@ -142,6 +142,7 @@ def flip(path, bit):
     path.write_bytes(content)
 
 
+@pytest.mark.nightly
 def test_a_flipped_bit_anywhere_is_found_and_costs_one_group_which_a_rerun_computes(full, root, plan):
     whole = results_digest(full.results(plan.digest))
     full.pack()
