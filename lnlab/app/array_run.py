@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from lnlab.app.formats import format_count
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
+from lnlab.app.rehearsal.judgeable import require_judgeable
 from lnlab.app.request import Request, compile_request, remembered_plan
 from lnlab.app.rounds.units import RunOptions, unit_seconds
 from lnlab.app.run_summary import RunSummary
@@ -59,6 +60,7 @@ def run_as_array(
         what = "a spec written in Python is not available on the nodes"
         raise LabError(Issue("unsupported", "executor", what, "write it to a YAML file that all nodes can read"))
     known = load_registries(request.plugins)
+    require_judgeable(request, known)
     plan, document = compile_request(request, known)
     stored = store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
     lacking = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lnlab.analyse.tuning.decide import decide_tuning
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
+from lnlab.app.rehearsal.judgeable import require_judgeable
 from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import RunOptions, compute_units
@@ -33,13 +34,14 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
     """Compile a request, store the plan, compute what the store lacks of it, and decide, until no choice is open.
 
     Raises:
-        SpecError: every problem of the spec.
+        LabError: every problem of the spec, or something that it asks and could not be judged.
         CorpusError: a corpus is absent or damaged.
         StoreError: the store cannot be written.
         ReportError: a report whose runs are not computed again was measured by other probes.
         LabError: a unit needs more memory than there is, or the cluster cannot be reached.
     """
     known = load_registries(request.plugins)
+    require_judgeable(request, known)
     tuned = 0
     decisions: tuple[Decision, ...] = manner.reported.decisions if manner.reported else ()
     with _machines(manner) as where:

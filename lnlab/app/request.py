@@ -104,7 +104,12 @@ def open_store(folder: Path | None, spec: Path | None = None) -> "Store":
 
 
 def compile_request(
-    request: Request, known: "Registries", decisions: "Sequence[Decision]" = (), *, assume_data: bool = False
+    request: Request,
+    known: "Registries",
+    decisions: "Sequence[Decision]" = (),
+    *,
+    assume_data: bool = False,
+    other_profiles: bool = True,
 ) -> "tuple[Plan, SpecDocument]":
     """The plan of a request under the decisions so far, with the document that it was compiled from.
 
@@ -113,6 +118,7 @@ def compile_request(
         known: the registries of both wings.
         decisions: choices made on tuning seeds so far.
         assume_data: whether a corpus that says how long an epoch is may be absent.
+        other_profiles: whether the lines of the profiles that are not chosen are checked as well.
 
     Raises:
         SpecError: every problem of the spec at once.
@@ -135,6 +141,7 @@ def compile_request(
             plugins=_digests(request.plugins),
             decisions=decisions,
             assume_data=assume_data,
+            other_profiles=other_profiles,
         )
     except SpecError as error:  # a faulty value is reported once, as what it is
         raise SpecError(*faults, *(problem for problem in error.issues if problem.where not in places)) from error

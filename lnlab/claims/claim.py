@@ -141,7 +141,6 @@ class ClaimFacts(Facts):
     """What a kind of claim says of itself.
 
     Attributes:
-        several: whether it takes more than one number per seed.
         measure: what its numbers are, where a finding does not say otherwise.
         reads: what it judges. ``rows``: measured rows, by its selections. ``reports``: verdicts of other reports, which
             its parameter ``evidence`` cites. ``verdicts``: verdicts of other claims of its experiment, which a builder
@@ -156,7 +155,6 @@ class ClaimFacts(Facts):
             that the claim has to state it, or asks for none.
     """
 
-    several: bool = False
     measure: Measure = "value"
     reads: Literal["rows", "reports", "verdicts"] = "rows"
     levels: Callable[[Mapping[str, Json]], list[Json]] | None = None

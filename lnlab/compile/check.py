@@ -16,15 +16,13 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
 from lnlab.compile.same_runs import same_run_issues
-from lnlab.compile.selectable import planned_runs
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.citations import answer_issues, citation_issues, cited_inputs
-from lnlab.compile.selection.claim_seeds import claims_of_grids
+from lnlab.compile.selection.claim_seeds import claims_of_grids, default_references
 from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids, unknown_grids
 from lnlab.compile.selection.inheritance import with_claims_written_out
-from lnlab.compile.selection.measured_quantities import stated_facts
 from lnlab.compile.selection.probe_times import measurement_issues, probe_time_issues
-from lnlab.compile.selection.requested import resolve_requests, selection_issues
+from lnlab.compile.selection.requested import resolve_requests
 from lnlab.compile.source_runs import resolve_sources
 from lnlab.compile.source_spans import as_read
 from lnlab.compile.sweep.overlay import merge_spec
@@ -56,12 +54,14 @@ def check_spec(
     overrides: Sequence[str],
     memory: int | None = None,
     files: bool = True,
+    other_profiles: bool = True,
     ancestors: tuple[Path, ...] = (),
 ) -> Checked:
     """Check everything. The ``issues`` of the result are in the order of the file, those of arguments last.
 
     Without ``files`` no corpus is read and no other spec, and what depends on one is not checked: the length of an
-    epoch, peak memory, the runs that others begin with. ``ancestors`` are the specs whose runs begin with these.
+    epoch, peak memory, the runs that others begin with. Without ``other_profiles`` the lines of those that are not
+    chosen are not checked. ``ancestors`` are the specs whose runs begin with these.
     """
     changes, unreadable = parse_overrides(overrides)
     # None also says that no file is read (``Checked.reads_files``).
@@ -70,7 +70,7 @@ def check_spec(
     checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
     # Of the profiles that are not chosen, as far as their first points show it, what is wrong with their own lines.
     profiles = document.data.get("profiles")
-    for name in profiles if isinstance(profiles, dict) else ():
+    for name in profiles if isinstance(profiles, dict) and other_profiles else ():
         if name != profile:
             _, others = run_passes(
                 PASSES_OF_A_PROFILE, _begin(document, name, (), checked.content_keys, limit=PROFILE_POINTS)
@@ -250,12 +250,9 @@ def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
 
 
 def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """Check what sections and claims select, now that the runs are known."""
+    """Replace the grids that sections and claims name by conditions, now that the runs are known."""
     if not checked.knows_its_runs:
         return checked, []
-    found = (*checked.reading.issues, *checked.requests.issues)
-    # What a flawed probe would measure is not known, so that no quantity can be called unknown.
-    every_probe = not any(issue.path[:1] == ("probes",) for issue in found)
 
     @cache
     def unchanged() -> Checked | None:
@@ -275,14 +272,6 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     requests, issues = replace_grids(checked.requests, grids, checked.merged)
     checked = replace(checked, requests=requests, experiment=requirements_without_grids(checked.experiment, grids))
 
-    def unchanged_variants() -> Variants | None:
-        base = unchanged()
-        if base is None:
-            return None
-        return variants_of(base.tuning.assumed()) if base.tuning else Variants(base.settings, base.sweep.methods)
-
-    context = planned_runs(checked, unchanged_variants, every_probe=every_probe)
-    issues += selection_issues(requests, context, checked.merged)
     experiment, merged = checked.experiment, checked.merged
     if issues:  # what a flawed claim reads is not known
         return checked, issues
@@ -304,8 +293,11 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     if not experiment.grid_seeds or not set(experiment.grid_seeds) <= set(merged.grid_names):
         return checked, issues
     own = [checked.seeds_of(of_variant) for of_variant in checked.judged_grids]
-    against = stated_facts(checked.registries, "reference", requests.expressions)
-    claim_seeds, apart = claims_of_grids(context.variants, own, requests, against, experiment.claim_seeds)
+    against = default_references(checked.registries)
+    variants = (
+        variants_of(checked.tuning.assumed()) if checked.tuning else Variants(checked.settings, checked.sweep.methods)
+    )
+    claim_seeds, apart = claims_of_grids(variants, own, requests, against, experiment.claim_seeds)
     issues += [flaw.below(*request.name).at(merged.location((*request.path, *flaw.path))) for request, flaw in apart]
     grid_seeds = tuple(
         {"grid": name, "where": conditions([name], ("grid_seeds", name)), "seeds": list(seeds)}

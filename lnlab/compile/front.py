@@ -3,7 +3,7 @@
 The number of updates an epoch, which only a corpus determines, is left to the runs themselves.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lnlab.compile.check import check_spec, parse_overrides
 from lnlab.compile.checked import Checked
@@ -12,10 +12,11 @@ from lnlab.compile.interned import interned_parts
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.selection.inheritance import with_claims_written_out
+from lnlab.compile.source_spans import as_read
 from lnlab.compile.stages import ResolvedStage, final_stage
-from lnlab.compile.sweep.overlay import merge_spec
+from lnlab.compile.sweep.overlay import MergedSpec, merge_spec
 from lnlab.errors import SpecError
-from lnlab.issues import Where
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
 from lnlab.specfile.experiment import ClaimText, Experiment
@@ -53,37 +54,56 @@ def sound_claims(
     return checked.experiment, [(texts[str(claim.name[1])], claim.choice) for claim in checked.requests.claims]
 
 
-def section_location(
-    document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str], path: Where
-) -> str:
-    """``file:line:col`` of what stands at a path of the spec, or the override that set it."""
-    changes, _ = parse_overrides(overrides)
-    location = with_claims_written_out(merge_spec(document, profile, changes), registries).location(path)
-    return location.argument or document.where(location.path)
-
-
-def claim_location(
+def located_issues(
+    issues: Iterable[Issue],
     document: SpecDocument,
     registries: Registries,
     profile: str | None,
     overrides: Sequence[str],
-    claim: str,
-    keys: Sequence[str | int],
-) -> str:
-    """``file:line:col`` of what stands below these keys of a claim, or of the override that set it.
+) -> list[Issue]:
+    """Issues of claims and sections as the user reads them, each once, in the order of the file.
 
     A part that a claim inherits is located in its section. A requirement by id is located at the claim of that id.
+
+    Args:
+        issues: with paths ``claims.<id>.<key>``, ``report.<number>.<key>``, or of the spec itself.
+        document: the spec.
+        registries: those of claims and sections.
+        profile: its profile.
+        overrides: the arguments of ``-s``.
     """
-    changes, _ = parse_overrides(overrides)
-    merged = with_claims_written_out(merge_spec(document, profile, changes), registries)
-    stated = merged.data.get("claims") or ()
-    number = next((n for n, entry in enumerate(stated) if isinstance(entry, dict) and entry.get("id") == claim), None)
-    if number is None:
-        return document.where(())
-    if keys[:1] == ["requires"] and isinstance(stated[number].get("requires"), dict):
-        keys = ["requires", *keys[2:]]  # the spec writes one requirement without a list
-    location = merged.location(("claims", number, *keys))
+    merged = _merged(document, registries, profile, overrides)
+    return as_read((issue.at(merged.location(_path_written_out(issue.path, merged))) for issue in issues), document)
+
+
+def claim_location(
+    document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str], claim: str
+) -> str:
+    """``file:line:col`` of a claim, or the override that set it."""
+    merged = _merged(document, registries, profile, overrides)
+    location = merged.location(_path_written_out(("claims", claim), merged))
     return location.argument or document.where(location.path)
+
+
+def _merged(
+    document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]
+) -> MergedSpec:
+    changes, _ = parse_overrides(overrides)
+    return with_claims_written_out(merge_spec(document, profile, changes), registries)
+
+
+def _path_written_out(path: Where, merged: MergedSpec) -> Where:
+    """A path that names a claim by its id, as one in the merged data. A claim that is not there has the empty path."""
+    if path[:1] != ("claims",):
+        return path
+    claims = [claim if isinstance(claim, dict) else {} for claim in merged.data.get("claims") or ()]
+    number = next((number for number, claim in enumerate(claims) if claim.get("id") == path[1]), None)
+    if number is None:
+        return ()
+    keys = path[2:]
+    if keys[:1] == ("requires",) and isinstance(claims[number].get("requires"), dict):
+        keys = ("requires", *keys[2:])  # the spec writes one requirement without a list
+    return ("claims", number, *keys)
 
 
 def _checked(document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]) -> Checked:

@@ -37,6 +37,7 @@ def compile_plan(
     decisions: Sequence[Decision] = (),
     memory: int | None = None,
     assume_data: bool = False,
+    other_profiles: bool = True,
 ) -> Plan:
     """The plan of a spec: of its next round, where it is run in rounds (``Plan.undecided``).
 
@@ -51,12 +52,21 @@ def compile_plan(
         memory: bytes that one run may need at its peak. The default is the memory of this machine.
         assume_data: compile although a corpus is absent that determines the length of an epoch. It serves to check a
             spec. The runs of such a plan have the wrong length.
+        other_profiles: whether the lines of the profiles that are not chosen are checked as well.
 
     Raises:
         SpecError: every problem of the spec, profile and overrides at once, each with its place.
         CorpusError: a run is given in epochs, and the corpus that would say how long they are is absent.
     """
-    checked = check_spec(document, registries, roots, profile=profile, overrides=overrides, memory=memory)
+    checked = check_spec(
+        document,
+        registries,
+        roots,
+        profile=profile,
+        overrides=overrides,
+        memory=memory,
+        other_profiles=other_profiles,
+    )
     if checked.issues:
         raise SpecError(*checked.issues)
     if checked.sweep.epochs.absent and not assume_data:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from lnlab.compile.checked import Checked
 from lnlab.compile.decisions import Decision, Undecided, decisions_to_json
 from lnlab.compile.interned import InternedSetting
-from lnlab.compile.selection.claim_seeds import SeedsOfVariant, seeds_of_variants
-from lnlab.compile.selection.measured_quantities import stated_facts
+from lnlab.compile.selection.claim_seeds import SeedsOfVariant, default_references, seeds_of_variants
 from lnlab.compile.tuning.problems import TuningPlan, tuning_question, variants_of
 from lnlab.compile.work import Stage
 from lnlab.errors import LabError
@@ -157,5 +156,5 @@ def _seeds_of_variants(
 ) -> Sequence[SeedsOfVariant]:
     """On which seeds each variant is judged, by the numbers of its grids and by what claims select."""
     own = [checked.seeds_of(of_variant) for of_variant in grids]
-    against = stated_facts(checked.registries, "reference", checked.requests.expressions)
+    against = default_references(checked.registries)
     return seeds_of_variants(variants, own, checked.experiment.claim_seeds, checked.requests, against)

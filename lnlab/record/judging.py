@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,13 +132,11 @@ def locate_claim_problem(
         profile: its profile.
         overrides: the arguments of ``-s``.
     """
-    from lnlab.compile.front import claim_location, section_location
+    from lnlab.compile.front import located_issues
     from lnlab.report.registries import FRAME_REGISTRIES
 
-    part, claim, *keys = problem.where.split(".")
-    words = [int(key) if key.isdecimal() else key for key in keys]
-    if part == "report":
-        place = section_location(document, FRAME_REGISTRIES, profile, overrides, (part, int(claim), *words))
-    else:
-        place = claim_location(document, FRAME_REGISTRIES, profile, overrides, claim, words)
-    return Issue(problem.code, f"{place}: {problem.where}", problem.what, problem.remedy)
+    part, claim, *keys = problem.where.split(".", 2)
+    words = [int(key) if key.isdecimal() else key for key in ".".join(keys).split(".") if key]
+    path = (part, int(claim) if part == "report" else claim, *words)
+    (located,) = located_issues([replace(problem, place=path)], document, FRAME_REGISTRIES, profile, overrides)
+    return located

@@ -19,10 +19,11 @@ from lnlab.claims.order_chain import parse_order
 from lnlab.compile.decisions import TuningCandidate, TuningQuestion
 from lnlab.errors import LabError
 from lnlab.keys import Json
-from lnlab.select.quantity import named_parts, quantity_fact
+from lnlab.select.quantity import quantity_fact
 from lnlab.select.select import runs_with
 from lnlab.select.settings import settings_of
 from lnlab.specfile.columns import COLUMNS, METHOD, TIMES
+from lnlab.specfile.expressions import named_parts
 from lnlab.specfile.values import matches
 from lnlab.tables import Results
 

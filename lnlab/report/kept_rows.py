@@ -21,11 +21,11 @@ from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.select.quantity import named_parts, quantities, quantity_facts
+from lnlab.select.quantity import quantities, quantity_facts
 from lnlab.select.rows import narrow_rows
 from lnlab.select.seeds import results_where
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
-from lnlab.specfile.expressions import named_expressions
+from lnlab.specfile.expressions import named_expressions, named_parts
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.seeds import short_list
 from lnlab.tables import Results

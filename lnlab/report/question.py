@@ -7,10 +7,9 @@ from typing import Any
 from lnlab.keys import Json, canonical
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Choice, Registry, supplied_parameters
-from lnlab.select.quantity import named_parts
 from lnlab.specfile.citations import AUTHORED
 from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
-from lnlab.specfile.expressions import named_expressions
+from lnlab.specfile.expressions import named_expressions, named_parts
 
 
 def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:

@@ -38,10 +38,8 @@ class QuantityFacts(Facts):
         fraction: whether its numbers lie between 0 and 1.
         rate: whether they are learning rates of a grid, 0 for none: their logarithms are compared, by the median.
         of_learning: whether it says something only of a run that learns at most of the rates it is taken over.
-        told_by: the keys of a selection that say which of several numbers is meant.
         whole_run: whether it is one number of a run, which in an expression goes with every step of the run.
         parts: of an expression the quantities that it names.
-        x: the values of the column x at which it is counted. Empty means all measured values.
         words: what pages call it. None means the words of its name.
     """
 
@@ -59,10 +57,8 @@ class QuantityFacts(Facts):
     fraction: bool = False
     rate: bool = False
     of_learning: bool = False
-    told_by: tuple[str, ...] = ()
     whole_run: bool = False
     parts: tuple[str, ...] = ()
-    x: tuple[float, ...] = ()
     words: QuantityWords | None = None
 
 
@@ -84,15 +80,6 @@ def _facts_of_expression(expression: Expression) -> QuantityFacts:
         best=any(facts.best for facts in derived),
         reference=next((facts.reference for facts in derived if facts.reference), None),
         bimodal=min((facts.bimodal for facts in derived if facts.bimodal is not None), default=None),
-        told_by=tuple(
-            dict.fromkeys(
-                column
-                for operand in expression.operands
-                if (facts := named[operand.quantity]) is not None
-                for column in facts.told_by
-                if column not in dict(operand.pins)
-            )
-        ),
         whole_run=len(derived) == len(named) and all(facts.whole_run for facts in derived),
         parts=expression.quantities,
     )
@@ -137,12 +124,6 @@ def quantity_fact(selection: Mapping[str, Any], fact_name: str) -> Any:
     names = quantity if isinstance(quantity, list | tuple) else [quantity]
     values = (getattr(facts, fact_name) for name in names if (facts := quantity_facts(name)) is not None)
     return next((value for value in values if value), None)
-
-
-def named_parts(name: str) -> tuple[str, ...]:
-    """The quantities that an expression names, or the one quantity that this is."""
-    expression = expression_of(name)
-    return (name,) if expression is None else expression.quantities
 
 
 def stored_rows(results: Results, quantity: str) -> pl.DataFrame:

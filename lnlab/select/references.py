@@ -4,12 +4,14 @@ Without a reference a number is measured against the best of all variants only w
 init. Otherwise adding a strong variant would move the numbers of all others.
 """
 
-from lnlab.errors import LabError, nearest
+from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.select.settings import settings_of
+from lnlab.select.variants import Variants
 from lnlab.setting import Setting
-from lnlab.specfile.references import BEST, REFERENCE, SEPARATING, ReferenceGroup, parse_reference
+from lnlab.specfile.columns import COLUMNS
+from lnlab.specfile.references import BEST, REFERENCE, SAME, SEPARATING, ReferenceGroup, parse_reference
 from lnlab.tables import Results
 
 
@@ -34,29 +36,48 @@ def reference_variants(results: Results, reference: Json = None) -> dict[str, tu
         raise NoReference(
             Issue("ambiguous", REFERENCE, what, f"name one, as {REFERENCE}: {{method: ...}}, or {REFERENCE}: {BEST}")
         )
-    try:
-        groups_of_reference = parse_reference(BEST if reference is None else reference)
-    except ValueError as error:
-        raise NoReference(
-            Issue("unknown-name", REFERENCE, str(error), f"as in {REFERENCE}: {{method: ...}}")
-        ) from error
+    reference = BEST if reference is None else reference
+    mistakes = reference_mistakes(settings.index, reference) if settings.by_variant else []
+    # Of several values of a path a profile may leave some out: what is left of them is compared.
+    if mistakes and not _names_some(settings.index, reference):
+        raise NoReference(*mistakes)
     comparators: dict[str, dict[str, None]] = {variant: {} for variant in settings.by_variant}
-    for among in groups_of_reference:
-        if unknown := settings.unknown_paths((*among.conditions, *among.same)):
-            near = nearest(unknown[0], settings.index.paths)
-            raise NoReference(Issue("unknown-name", f"{REFERENCE}.{unknown[0]}", "no path of any setting", near))
+    for among in parse_reference(reference) if settings.by_variant else ():
         matching = settings.where(among.conditions)["variant"].to_list()
-        # Results without a run have no variants, and nothing is wrong with the name.
-        if settings.by_variant and not matching:
-            conditions = ", ".join(f"{path} = {canonical(value)}" for path, value in among.conditions.items())
-            what = f"no variant has {conditions}"
-            raise NoReference(Issue("empty-selection", REFERENCE, what, "name variants that there are"))
         groups: dict[str, list[str]] = {}
         for variant in matching:
             groups.setdefault(_group(settings.by_variant[variant], among), []).append(variant)
         for variant, setting in settings.by_variant.items():
             comparators[variant].update(dict.fromkeys(groups.get(_group(setting, among), ())))
     return {variant: tuple(others) for variant, others in comparators.items()}
+
+
+def reference_mistakes(variants: Variants, reference: Json) -> list[Issue]:
+    """What is wrong with a reference, with paths below ``reference``: its form, and what no variant has."""
+    try:
+        groups = parse_reference(reference)
+    except ValueError as error:
+        return [Issue("conflict", (REFERENCE,), str(error), f"as in {REFERENCE}: {{method: ...}}")]
+    issues = []
+    for number, group in enumerate(groups):
+        place = (REFERENCE, number) if isinstance(reference, list | tuple) else (REFERENCE,)
+        columns = [path for path in (*group.conditions, *group.same) if path in COLUMNS]
+        what = "a reference is named by its setting, and this is a column"
+        flaws = [Issue("no-effect", (path,), what, "leave it out") for path in columns]
+        flaws += variants.mistakes({path: value for path, value in group.conditions.items() if path not in columns})
+        absent = [path for path in group.same if path not in columns and not variants.has(path)]
+        flaws += [variants.unknown_path(path).below(SAME) for path in absent]
+        issues += [flaw.below(*place) for flaw in flaws]
+    return issues
+
+
+def _names_some(variants: Variants, reference: Json) -> bool:
+    """Whether each mapping of a reference has its form, and the settings of some variants."""
+    try:
+        groups = parse_reference(reference)
+    except ValueError:
+        return False
+    return all(variants.selected(group.conditions) and all(map(variants.has, group.same)) for group in groups)
 
 
 def has_one_kind(results: Results) -> bool:

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from lnlab.errors import closest, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.select.selection import Conditions, parse_selection
+from lnlab.select.selection import Conditions, parse_selection, value_list
 from lnlab.setting import STACKS, Setting
-from lnlab.specfile.columns import METHOD, TIMES
-from lnlab.specfile.values import matches
+from lnlab.specfile.columns import COLUMNS, METHOD, TIMES
+from lnlab.specfile.references import REFERENCE
+from lnlab.specfile.values import kind_label, matches
 
 Members = frozenset[int]
 
@@ -82,3 +85,40 @@ class Variants:
         for path, condition in parse_selection(selection).setting.items():
             selected &= self.having(path, condition)
         return selected
+
+    def unknown_path(self, path: str) -> Issue:
+        """The issue of a path at which no variant has anything. Its place is the path."""
+        if path == METHOD:
+            remedy = "name settings under methods, and sweep method"
+            return Issue("unknown-key", (path,), "no run has a method: the spec sweeps none", remedy)
+        close = closest(path, [*COLUMNS, REFERENCE, *self.paths])
+        remedy = f"did you mean '{close}'?" if close else f"columns: {', '.join(COLUMNS)}; paths as in model.layers"
+        return Issue(
+            "unknown-key", (path,), f"unknown key '{path}': neither a column nor a path of any setting", remedy
+        )
+
+    def mistakes(self, selection: Conditions) -> list[Issue]:
+        """The paths of a selection that nothing has, and each value that no variant has there.
+
+        If there are none of these, the issue that no variant has all values together. Places are paths.
+        """
+        setting = parse_selection(selection).setting
+        issues = []
+        for path, condition in setting.items():
+            known = [value for value, _ in self.at(path)]
+            if not self.has(path):
+                issues.append(self.unknown_path(path))
+                continue
+            if condition == [] and condition not in known:
+                issues.append(Issue("wrong-type", (path,), "found []", "give at least one value, or leave the key out"))
+            # A list of choices may be the value of an axis, and is then no list of alternatives.
+            for value in [condition] if condition in known else value_list(condition):
+                if not self.having(path, value):
+                    word = value if isinstance(value, str) else ""
+                    remedy = nearest(word, {kind_label(one) for one in known})
+                    issues.append(Issue("empty-selection", (path,), f"no run has {path} = {kind_label(value)}", remedy))
+        if not issues and setting and not self.selected(selection):
+            stated = ", ".join(f"{path} = {kind_label(value)}" for path, value in setting.items())
+            remedy = "lnlab plan prints the runs there are"
+            issues.append(Issue("empty-selection", (), f"no run has all of {stated}", remedy))
+        return issues

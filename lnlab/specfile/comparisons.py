@@ -21,7 +21,11 @@ def flaws_of_comparison(choice: Mapping[str, Json]) -> Iterator[Issue]:
         yield Issue("out-of-range", ("delta",), what, "write the largest difference that counts as alike")
     of, to = choice.get("of"), choice.get("to")
     # One value may be written as a list of one.
-    if of and to and all(word in of and _values(of[word]) == _values(value) for word, value in to.items()):
+    if (
+        of
+        and isinstance(to, Mapping)
+        and all(word in of and _values(of[word]) == _values(value) for word, value in to.items())
+    ):
         what = "it changes nothing of 'of': both sides are the same runs"
         yield Issue("no-effect", ("to",), what, "name what the other side has")
 

@@ -361,6 +361,12 @@ def _written(term: Term, operand: Callable[[Operand], str], *, plain: bool) -> s
     return f"{inner(left, to_left)} {symbol} {inner(right, to_right)}"
 
 
+def named_parts(name: str) -> tuple[str, ...]:
+    """The quantities that an expression names, or the one quantity that this is."""
+    expression = expression_of(name)
+    return (name,) if expression is None else expression.quantities
+
+
 def named_expressions(value: Any) -> list[str]:
     """Every name in plain data that is an expression, each once, in order."""
     return list(dict.fromkeys(text for text in texts_in(value) if expression_of(text) is not None))

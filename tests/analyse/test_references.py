@@ -74,7 +74,7 @@ def test_nothing_is_assumed_where_inits_differ(setting, training, trained):
 @pytest.mark.parametrize(
     ("reference", "what"),
     [
-        ({"placement": "sandwich"}, "no variant has placement"),
+        ({"placement": "sandwich"}, "no run has placement = sandwich"),
         ({"placment": "pre"}, "did you mean 'placement'"),
         ({"same": 3}, "'same' is a path"),
         ([], "a reference is 'best'"),

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from lnlab.errors import LabError
 from lnlab.select import select
-from lnlab.select.planned import PlannedRuns, PlannedSelection
 from lnlab.select.select import Selected, runs_with, select_measured_rows
 from lnlab.select.series import select_series
 from lnlab.select.settings import NothingSelected, SettingTable
@@ -187,8 +186,7 @@ def test_a_plan_and_its_results_take_the_same_variants(profiles, selection):
     on_settings = {key: asked for key, asked in selection.items() if key not in ROW_KEYS}
     expected = [v for v, setting in known.items() if slow_takes({}, setting, on_settings)]
     variants = Variants(list(known.values()))
-    runs = PlannedRuns(variants, point=lambda _: {}, unchanged=lambda: None, seeds=(), quantities=None)
-    assert [list(known)[number] for number in sorted(PlannedSelection(runs, selection).members)] == expected
+    assert [list(known)[number] for number in sorted(variants.selected(selection))] == expected
     measured = Selected(profiles, on_settings)
     assert measured.variants["variant"].to_list() == expected
     assert measured.runs["variant"].unique(maintain_order=True).to_list() == expected

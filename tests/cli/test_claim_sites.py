@@ -48,6 +48,16 @@ def test_a_claim_that_leaves_a_site_in_each_stack_is_refused_where_it_stands(cla
     assert f"{at('{quantity')}: {told}" in said.err
 
 
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_run_and_plan_refuse_what_check_refuses_before_work_begins(lnlab, claiming, verb, workdir):
+    checked, at = claiming(f"kind: bound, of: {{stack: decoder, {W2}, placement: post, step: 9999}}, at_most: 3")
+    told = f"{at('9999')}: claims.added.of.step: no row has step = 9999"
+    assert (checked.code, told in checked.err) == (2, True)
+    said = lnlab(verb, "tiny.yaml")
+    assert (said.code, told in said.err) == (2, True)
+    assert not list(workdir.rglob("*.parquet"))
+
+
 def test_the_same_claim_completed_passes(claiming):
     said, _ = claiming(
         f"kind: ratio, of: {{stack: decoder, {W2}, placement: post}}, to: {{placement: pre}}, at_least: 1"
@@ -109,7 +119,7 @@ def test_what_the_claim_varies_over_is_no_ambiguity_and_all_else_is(claiming, pl
         (
             "quantity: gradient_norm, stack: decoder, layer: 1, tensor: scale",
             "scale",
-            "of.tensor: no site of 'gradient_norm' has tensor = scale; there is k, o, q, v, w1, w2",
+            "of.tensor: no row has tensor = scale",
         ),
         (
             "quantity: hidden_norm_sq, stack: decoder, sublayer: final_norm, tensor: sum",
@@ -228,5 +238,5 @@ def test_a_number_of_several_steps_is_refused_before_it_is_computed(lnlab, workd
         assert found.code == 0, found.err
     else:
         assert found.code == 2
-        assert f"is measured at the steps {steps}; pin step" in found.err
+        assert f"step ({steps})" in found.err
         assert "steps.yaml:14:" in found.err

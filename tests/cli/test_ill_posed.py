@@ -88,7 +88,7 @@ def test_a_claim_in_a_section_is_located_there_with_what_it_inherits_and_require
     which_one = "      {id: which_one, says: It is one., kind: bound, over: null, at_least: 0.5},\n"
     required = "{kind: bound, of: {quantity: paired, placement: post}, at_least: 0.5}"
     of = "of: {quantity: gradient_norm, stack: decoder, tensor: w2, layer: last}"
-    after = "      {id: after_which, says: It is large., kind: bound, at_least: 0,"
+    after = "      {id: after_which, says: It is large., kind: bound, at_least: 0.01,"
     text = text.replace("claims:\n", f"{section}{which_one}{after} {of},\n       requires: {required}}}]}}\nclaims:\n")
     spec.write_text(text)
     reasons = {

@@ -154,7 +154,7 @@ def toys() -> Mapping[str, Registry[Any]]:
     @lab["quantity"].register("best_lr", trained=True, over="optimizer.lr")
     def best_lr(results): ...
 
-    @lab["quantity"].register("converged", trained=True, told_by=("rule", "split"))
+    @lab["quantity"].register("converged", trained=True)
     def converged(results): ...
 
     @lab["convergence"].register("learned")

@@ -67,40 +67,6 @@ def test_what_a_profile_says_is_checked_though_it_is_not_chosen(plan, base, line
     golden(refused(plan, text))
 
 
-CLAIMED = """\
-sweep: [{placement: [post, pre], model.layers: [1, 2]}]
-claims:
-  - {id: a, says: b, kind: bound, of: {placement: post, model.layers: 2, layer: 2}, at_most: 3}
-profiles: {other: {sweep: [{norm: [layer, rms]}], placement: pre}}
-"""
-
-
-def test_a_selection_that_finds_nothing_under_an_overlay_is_no_mistake_of_the_spec(plan, base):
-    for options in ({"overrides": ["placement=pre"]}, {"overrides": ["model.layers=1"]}, {"profile": "other"}):
-        assert len(plan(base + CLAIMED, **options).claims) == 1
-
-
-def test_a_selection_that_finds_nothing_in_the_spec_either_is_one(plan, base, golden):
-    text = base + CLAIMED.replace("placement: post, model", "placement: psot, model")
-    (found,) = refused(plan, text, overrides=["placement=pre"])
-    golden(found)
-
-
-def test_a_spec_that_needs_its_profile_is_judged_by_the_profile_alone(plan, base, golden):
-    text = base.replace("placement: post\n", "") + CLAIMED.replace("placement: [post, pre], ", "").replace(
-        "{sweep: [{norm: [layer, rms]}], placement: pre}", "{placement: pre}"
-    )
-    (found,) = refused(plan, text, profile="other")
-    golden(found)
-
-
-def test_probes_that_do_not_say_what_they_measure_leave_quantities_unchecked(plan, base, golden):
-    claims = "claims: [{id: a, says: b, kind: bound, of: {quantity: anything}, at_most: 3}]\n"
-    assert len(plan(base.replace("kind: gradient_norm", "kind: mute") + claims).claims) == 1
-    (found,) = refused(plan, base + claims)
-    golden(found)
-
-
 def test_hundreds_of_flawed_points_are_not_all_looked_at(plan, base):
     values = ", ".join(f"x{i}" for i in range(2000))
     found = refused(plan, base + f"sweep: [{{norm: [{values}]}}]\n")
@@ -149,13 +115,6 @@ def test_what_only_follows_from_a_flawed_probe_is_not_told(plan, base):
     claim = "claims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm}, at_most: 1}]\n"
     (found,) = refused(plan, base.replace("{kind: gradient_norm}", "{kind: gradient_norm, batchs: 1}") + claim)
     assert "probes.0.batchs" in found
-
-
-def test_a_selected_stack_must_be_one_of_the_models(plan, base, golden):
-    text = base.replace("kind: encoder_decoder", "kind: decoder_only")
-    claim = "\nclaims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm, stack: encoder}, at_most: 1}]\n"
-    (found,) = refused(plan, text + claim)
-    golden(found)
 
 
 @pytest.mark.parametrize("path", sorted(PAIRS.glob("*.yaml")), ids=lambda path: path.stem)

@@ -140,18 +140,3 @@ def test_the_looks_of_a_spec_are_those_of_claims_without_their_own():
     checked = check_spec(parse_spec(text, Path("q.yaml")), LNLAB, (), profile=None, overrides=(), files=False)
     pairs = zip(checked.experiment.claims, (claim.choice for claim in checked.requests.claims), strict=True)
     assert [claim["looks"] for claim in claims_with_choices(checked.experiment, pairs)] == ["open", [5, 10]]
-
-
-@pytest.mark.parametrize(
-    ("quantity", "remedy"),
-    [
-        ("final_nll", "give the runs updates (train.steps), in which they are evaluated"),
-        ("hidden_norm", "add the probe hidden_norm"),
-        ("gradient_nrom", "did you mean 'gradient_norm'?"),
-    ],
-)
-def test_what_is_not_measured_is_told_with_what_measures_it(quantity, remedy):
-    text = SPEC.replace("CLAIM", f"kind: bound, of: {{quantity: {quantity}}}, at_most: 2").replace("LOOKS\n", "")
-    text = text.replace("steps: 10", "steps: 0").replace("at: end", "at: init")
-    checked = check_spec(parse_spec(text, Path("q.yaml")), LNLAB, (), profile=None, overrides=(), files=False)
-    assert any(f"no row has quantity = {quantity}; {remedy}" in str(issue) for issue in checked.issues)

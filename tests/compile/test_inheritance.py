@@ -67,15 +67,6 @@ def test_the_x_of_the_section_is_what_a_claim_goes_over_unless_it_is_pinned(clai
     assert claims(SWEEP + section + f"      - {claim}\n")["flat"]["over"] == over
 
 
-def test_a_mistake_in_what_is_inherited_is_reported_where_it_is_written(problems):
-    section = SECTION.replace("model.layers: 4", "model.layers: 5")
-    reported = problems(SWEEP + section + f"      - {FLAT}\n")
-    assert len(reported) == 1
-    line = (HEAD + SWEEP + section).splitlines().index("    where: {model.layers: 5, stack: decoder, tensor: w2}") + 1
-    assert reported[0].startswith(f"spec.yaml:{line}:")
-    assert "no run has model.layers = 5" in reported[0]
-
-
 def test_a_mistake_in_a_claim_of_a_section_is_reported_in_its_line(problems):
     (reported,) = problems(SWEEP + SECTION + f"      - {FLAT.replace('says:', 'sayz:')}\n")
     line = len((HEAD + SWEEP + SECTION).splitlines()) + 1

@@ -93,37 +93,6 @@ def test_selections_and_claims_name_methods(plan, base, of, over):
     assert plan(base + NAMED + CLAIM.replace("OF", of).replace("OVER", over)).claims
 
 
-@pytest.mark.parametrize(
-    ("of", "over", "what"),
-    [
-        ("method: Aa", "layer", "no run has method = Aa; did you mean 'A'? (known: A, B)"),
-        ("method: B", "layer", "takes 2 variants; pin model.layers (2 or 4)"),
-        ("model.layers: 2", "layer", "takes 2 variants; pin method (A or B)"),
-    ],
-)
-def test_selections_that_name_what_is_not_there_or_too_little_are_refused(plan, base, of, over, what):
-    with pytest.raises(SpecError) as caught:
-        plan(base + NAMED + CLAIM.replace("OF", of).replace("OVER", over))
-    assert what in str(caught.value)
-
-
-def test_a_section_may_make_panels_and_lines_of_paths_that_are_there(plan, base, registries):
-    @registries["section"].register("small")
-    def small(results, *, quantity: str, panels: str = "method", lines: str = "model.layers"): ...
-
-    asked = "report: [{kind: small, quantity: gradient_norm}]\n"
-    assert plan(base + NAMED + asked).sections
-    with pytest.raises(SpecError, match=r"lines: unknown key 'model\.layer'"):
-        plan(base + NAMED + asked.replace("norm}", "norm, lines: model.layer}"))
-    with pytest.raises(SpecError, match="panels: unknown key 'method'"):
-        plan(base + asked)
-
-
-def test_without_named_points_method_is_no_path(plan, base):
-    with pytest.raises(SpecError, match="unknown key 'method': neither a column nor a path"):
-        plan(base + METHODS + CLAIM.replace("OF", "method: A").replace("OVER", "layer"))
-
-
 PROFILE = "profiles: {p: {methods: {A: {placement: pre}, B: {placement: post, norm: rms, norm.eps: EPS}}}}\n"
 
 

@@ -284,6 +284,9 @@ def places(value, path=()):
     return [path, *(p for key, item in inner for p in places(item, (*path, key)))]
 
 
+SELECTIONS = {"of", "to", "where"}
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from([path for path in places(CLAIMED) if path]), JSON, st.sampled_from([None, "smoke"]))
 def test_any_value_anywhere_gives_a_plan_or_problems_that_say_where(
@@ -301,7 +304,8 @@ def test_any_value_anywhere_gives_a_plan_or_problems_that_say_where(
         shown = [str(problem) for problem in error.issues]
     else:
         shown = []
-        assert profile or not checked_by_schema(document.data)
+        # what a selection names is judged on made-up rows
+        assert profile or SELECTIONS & set(path) or not checked_by_schema(document.data)
     assert all(line.startswith(("a.yaml:", "--profile")) and "\n" not in line for line in shown)
 
 
@@ -310,7 +314,8 @@ def test_a_letter_too_few_anywhere_is_found_where_it_is_and_the_right_word_is_of
     document = parse_spec(text, Path("a.yaml"))
     lines = text.split("\n")
     told = offered = 0
-    mutants = [(path, key) for path, (key, _) in document.marks.items() if path and len(str(path[-1])) > 3]
+    keys = {path: key for path, (key, _) in document.marks.items() if path and not SELECTIONS & set(path[:-1])}
+    mutants = [(path, key) for path, key in keys.items() if len(str(path[-1])) > 3]
     mutants = [
         (path, mark) for path, mark in mutants if lines[mark.line - 1][mark.column - 1 :].startswith(str(path[-1]))
     ]
@@ -326,7 +331,7 @@ def test_a_letter_too_few_anywhere_is_found_where_it_is_and_the_right_word_is_of
         last = word.rpartition(".")[2]
         remedies = " ".join(problem.remedy for problem in caught.value.issues)
         offered += f"did you mean '{word}'" in remedies or f"did you mean '{last}'" in remedies
-    assert told == len(mutants) > 40
+    assert told == len(mutants) > 30
     assert offered >= 0.95 * len(mutants)
 
 

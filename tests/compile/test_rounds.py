@@ -230,24 +230,6 @@ def test_a_profile_that_is_not_chosen_is_checked_too(plan, golden):
 PINNED = "placement: post, schedule.warmup_steps: 0"
 
 
-@pytest.mark.parametrize(
-    ("of", "what"),
-    [
-        (PINNED, "takes 2 variants; pin times (0.5 or 1)"),
-        ("placement: post, times: 1", "takes 2 variants; pin schedule.warmup_steps (0 or 5)"),
-        (f"{PINNED}, times: 2", "no run has times = 2; known: 0.5, 1"),
-        (
-            f"{PINNED}, optimizer.lr: 0.1",
-            "claims.a.of.optimizer.lr: is chosen on tuning seeds and not known before; leave it out, or write "
-            "times: what was chosen times 0.5, 1",
-        ),
-    ],
-)
-def test_claims_are_checked_against_the_runs_that_will_be_judged(plan, of, what):
-    (found,) = refused(plan, TRAINED + SWEEP + ONE + CLAIM.replace("OF", of))
-    assert what in found
-
-
 def test_a_sound_claim_is_taken_before_and_after_and_where_nothing_is_chosen(plan):
     text = TRAINED + SWEEP + ONE + CLAIM.replace("OF", f"{PINNED}, times: 1")
     first = plan(text)

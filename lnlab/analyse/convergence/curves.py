@@ -23,8 +23,6 @@ from lnlab.facts import QuantityWords
 from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import ENDED_STATUSES, Results, computed_once, table_schema
 
-DISTINGUISHED_BY = ("rule", "split")
-"""What a selection of these quantities has to say, as each run has a number for each."""
 LOSS_QUANTITIES = ("loss", "epoch_loss", "nll", "batch_nll", "unigram_entropy", "epoch")
 _NEEDS = "a loss at more than one step, and what it was before any update"
 _DROP_SHARE = 0.9
@@ -70,7 +68,6 @@ CONVERGENCE_FACTS: dict[str, Any] = {
     "of": LOSS_QUANTITIES,
     "reads": decisive_losses,
     "trained": True,
-    "told_by": DISTINGUISHED_BY,
     "whole_run": True,
 }
 

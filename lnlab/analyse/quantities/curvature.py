@@ -119,7 +119,6 @@ register_alike(_rows, _QUANTITIES, **SPECTRAL_FACTS)
 @quantities.register(
     "eigenvalues_beyond",
     words=QuantityWords("eigenvalues beyond x", "number", "how many eigenvalues lie farther than x from 0"),
-    x=EIGENVALUE_BOUNDS,
     **SPECTRAL_FACTS,
 )
 def eigenvalues_beyond(results: Results) -> pl.DataFrame:

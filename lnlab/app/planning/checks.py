@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lnlab.app.local_files import survey_files
-from lnlab.app.planning.models import BuiltModels, variants_by_parts
 from lnlab.app.planning.schedule_notes import schedule_notes
-from lnlab.app.planning.undecidable import undecidable_note, undecidable_seeds
+from lnlab.app.rehearsal.judgeable import Rehearsals, undecidable_note
+from lnlab.app.rehearsal.models import variants_by_parts
 from lnlab.app.request import Request, compile_request, read_document
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -100,66 +100,56 @@ def check_profiles(request: Request, known: "Registries") -> tuple[list[SpecSumm
         requests = list(profile_requests(request))
     except LabError as error:
         return [], list(error.issues)
-    models = BuiltModels(known)
+    rehearsals = Rehearsals(known)
     for profile_request in requests:
         try:
-            summaries.append(check_request(profile_request, known, models))
+            # each of them is checked for itself
+            summaries.append(check_request(profile_request, known, rehearsals, other_profiles=len(requests) == 1))
         except LabError as error:
             problems += error.issues
     return summaries, list(dict.fromkeys(problems))
 
 
-def check_request(request: Request, known: "Registries", models: BuiltModels) -> SpecSummary:
+def check_request(
+    request: Request, known: "Registries", rehearsals: Rehearsals, *, other_profiles: bool = True
+) -> SpecSummary:
     """Compile a spec, build its models, check its claims, and return the counts of its parts.
 
     Args:
         request: the spec in one of its profiles.
         known: the registries.
-        models: those that were built for other profiles are not built again.
+        rehearsals: of its other profiles.
+        other_profiles: whether the lines of profiles that are not chosen are checked as well.
 
     Raises:
         LabError: what is wrong with it, or cannot be built.
     """
-    from lnlab.app.planning.rehearsal import rehearse, rehearsed_issues, section_issues
     from lnlab.app.planning.review_notes import line_texts, review_of_plan, unfair_tests, unknown_rules
     from lnlab.compile.decisions import assumed_decision
-    from lnlab.record.judging import locate_claim_problem
-    from lnlab.report.question import claims_with_choices
+    from lnlab.compile.front import located_issues
 
-    plan, document = compile_request(request, known, assume_data=True)
+    plan, document = compile_request(request, known, assume_data=True, other_profiles=other_profiles)
     questions = plan.undecided
     tuning_runs = plan.runs if questions else ()
     buildable = not absent_packages()
-    if plan.undecided:
+    if questions:
         if buildable:
             # Tuning runs have models of their own, which must be sound as well.
-            models.build(document, plan)
-        plan, document = compile_request(
-            request, known, [assumed_decision(question) for question in plan.undecided], assume_data=True
-        )
+            rehearsals.models.build(document, plan)
+        assumed = list(map(assumed_decision, questions))
+        plan, document = compile_request(request, known, assumed, assume_data=True, other_profiles=False)
+    outcome = rehearsals.require_judgeable(request, plan, document)
     surveyed: list[str] = []
     if buildable:
-        places = models.build(document, plan)
         if plan.sources:
             from lnlab.app.rounds.transfers import transfer_sentences
 
             transfer_sentences(plan, document, known)
-        claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
-        # What a profile leaves without a row is no mistake: only the spec as it stands must have rows for every claim.
-        unchanged = not (request.profile or request.overrides)
-        rehearsal = rehearse(plan, claims, places, known)
-        mistakes = [
-            *section_issues(rehearsal, plan.sections),
-            *rehearsed_issues(rehearsal, claims, absent=unchanged),
-        ]
-        if mistakes:
-            overlays = request.profile, request.overrides
-            raise LabError(*(locate_claim_problem(mistake, document, *overlays) for mistake in mistakes))
         surveyed = survey_files(plan, document, known, request.roots)
     lines = review_of_plan(plan, questions)
     answers = {claim.id: claim.answered for claim in plan.experiment.claims}
     if unfair := [*unfair_tests(lines), *unknown_rules(answers)]:
-        raise LabError(*(locate_claim_problem(issue, document, request.profile, request.overrides) for issue in unfair))
+        raise LabError(*located_issues(unfair, document, known, request.profile, request.overrides))
     return SpecSummary(
         spec=str(request.spec),
         profile=request.profile,
@@ -167,7 +157,7 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
         runs=len(plan.runs),
         models=len(variants_by_parts(plan)),
         claims=len(plan.claims),
-        note=undecidable_note(undecidable_seeds(plan, known), len(plan.claims)),
+        note=undecidable_note(outcome.too_few, len(plan.claims)),
         notes=(*schedule_notes(plan), *surveyed, *_frozen_notes(request, document, plan, known)),
         review=tuple(line_texts(lines)),
     )

@@ -48,7 +48,7 @@ def unfair_tests(lines: "Iterable[ReviewLine]") -> list[Issue]:
     """The lines that a check refuses, as mistakes of their claims, those without an answer."""
     remedy = f"give every side as many values, or say in answered: {{{REFUSED}: ...}} why it is fair"
     return [
-        Issue("conflict", f"claims.{claim}.of", line.says.rstrip("."), remedy)
+        Issue("conflict", ("claims", claim, "of"), line.says.rstrip("."), remedy)
         for line in lines
         if line.rule == REFUSED
         for claim in line.claims
@@ -61,7 +61,7 @@ def unknown_rules(answers: "Mapping[str, Mapping[str, str]]") -> list[Issue]:
     from lnlab.referee.review import RULES
 
     return [
-        Issue("unknown-name", f"claims.{claim}.answered.{name}", f"no rule is called {name}", nearest(name, RULES))
+        Issue("unknown-name", ("claims", claim, "answered", name), f"no rule is called {name}", nearest(name, RULES))
         for claim, answered in answers.items()
         for name in answered
         if name not in RULES

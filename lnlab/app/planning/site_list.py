@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lnlab.app.planning.models import BuiltModels
+from lnlab.app.rehearsal.models import BuiltModels
 from lnlab.app.request import Request, compile_request
 from lnlab.select.quantity import SITE
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab.app.missing_work import reason_counts
 from lnlab.app.planning.stages import judged_plan, next_plan
-from lnlab.app.planning.undecidable import judged_seeds, undecidable_note, undecidable_seeds
-from lnlab.app.request import Request
+from lnlab.app.rehearsal.judgeable import Rehearsals, seeds_judged, undecidable_note
+from lnlab.app.request import Request, read_document
 from lnlab.html_tables import html_table
 from lnlab.record.registries import load_registries
 
@@ -124,7 +124,7 @@ class PlanSummary:
         """What is judged."""
         plan = self.plan
         return tuple(
-            ClaimSummary(text.id, choice["kind"], text.primary, judged_seeds(plan, text, choice))
+            ClaimSummary(text.id, choice["kind"], text.primary, len(seeds_judged(plan, text, choice)))
             for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)
         )
 
@@ -193,12 +193,13 @@ def plan_request(request: Request, store: "Store", *, workers: int | None = None
 
     known = load_registries(request.plugins)
     plan = next_plan(request, known, store)
+    judged = judged_plan(request, known, plan)
+    outcome = Rehearsals(known).require_judgeable(request, judged, read_document(request)[0])
     pace = expected_pace(store, plan, known)
     pending = store.pending(plan)
     units = [unit for unit, _ in pending]
     wanted_workers = ThisMachine(workers).workers
     memory_plan = plan_here(units or plan.trajectories, known, workers)
-    judged = judged_plan(request, known, plan)
     later = judged.trajectories if plan.undecided else ()
     all_costs = [cost(unit.setting, unit.measurements, known) for unit in plan.trajectories]
     missing_costs = [cost(unit.setting, unit.measurements, known) for unit in units]
@@ -232,7 +233,7 @@ def plan_request(request: Request, store: "Store", *, workers: int | None = None
         seconds=pace.seconds(memory_plan.units, known, memory_plan.workers) if units and pace else None,
         later_seconds=pace.seconds(later, known, memory_plan.workers) if later and pace else None,
         seconds_known=pace.source if pace else no_pace(plan),
-        note=undecidable_note(undecidable_seeds(judged, known), len(judged.claims)),
+        note=undecidable_note(outcome.too_few, len(judged.claims)),
         store=str(store.root),
         review=tuple(line_texts(review_of_plan(judged, plan.undecided))),
     )

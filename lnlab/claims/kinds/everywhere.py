@@ -30,7 +30,7 @@ _ALL_EQUAL = "all equal"
 SeedCondition = Callable[[Sequence[float]], bool]
 
 
-@claims.register("everywhere", several=True, measure="share", about=("share",), law=False)
+@claims.register("everywhere", measure="share", about=("share",), law=False)
 def everywhere(
     results: Results,
     criterion: Criterion = ONE_LOOK,

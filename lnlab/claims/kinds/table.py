@@ -44,7 +44,7 @@ BOUNDARY_STATISTIC = "mean boundary error in grid steps"
 GridSteps = Annotated[float, Field(ge=0)]
 
 
-@claims.register("table", several=True, measure="steps", about=("mean",), law=False)
+@claims.register("table", measure="steps", about=("mean",), law=False)
 def table(
     results: Results,
     criterion: Criterion = ONE_LOOK,

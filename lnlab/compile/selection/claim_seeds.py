@@ -10,7 +10,7 @@ from lnlab.registry import Choice
 from lnlab.select.selection import selections_by_word, value_list, with_named_levels
 from lnlab.select.variants import Members, Variants
 from lnlab.setting import Setting
-from lnlab.specfile.expressions import expression_of
+from lnlab.specfile.expressions import expression_of, named_parts
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
 from lnlab.specfile.seeds import seed_spans
 
@@ -87,6 +87,12 @@ def _quantities_named(choice: Choice) -> Iterator[str]:
         yield from (text,) if expression is None else expression.quantities
 
 
+def default_references(registries: Registries) -> dict[str, str]:
+    """Derived quantity -> what it is measured against where no reference is named, of those that are."""
+    entries = registries.get("quantity", ())
+    return {entry.name: entry.facts.reference for entry in entries if entry.facts.reference}
+
+
 def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping[str, str]) -> Members:
     """The variants whose rows a claim reads, those that its quantity is measured against included.
 
@@ -107,8 +113,8 @@ def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping
         selected = variants.selected(selection)
         read |= selected
         # Its quantity is measured against a reference, by default the best of all.
-        names = value_list(selection.get("quantity"))
-        by_default = BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None
+        names = [part for name in value_list(selection.get("quantity")) for part in named_parts(str(name))]
+        by_default = BEST if any(against.get(name, _COMPARED) != _COMPARED for name in names) else None
         if (reference := selection.get(REFERENCE, by_default)) is not None:
             for group in parse_reference(reference):
                 own = {shared(number, group.same) for number in selected}

@@ -1,6 +1,5 @@
-"""Probes, sections and claims of a spec: their kinds are known, their parameters valid, their selections plausible."""
+"""Probes, sections and claims of a spec: their kinds are known, their parameters valid."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from pydantic import ValidationError
@@ -9,20 +8,13 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.criteria import flaws_of_criterion
 from lnlab.compile.selection.grid_conditions import unknown_grids
 from lnlab.compile.selection.inheritance import FOR_EACH, claim_ids
-from lnlab.compile.selection.published_tables import flaws_of_tables
-from lnlab.compile.selection.references import flaws_of_reference
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import LabError, nearest
-from lnlab.facts import SectionFacts
 from lnlab.issues import Issue, Where
 from lnlab.registry import Choice, Flawed, parameter_issues
-from lnlab.select.planned import PlannedRuns, PlannedSelection
-from lnlab.select.selection import selections_by_word, value_list
-from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.experiment import CRITERION_FIELDS, ClaimText, ProbeText, SectionText, kind_and_parameters
 from lnlab.specfile.read import Reading
-from lnlab.specfile.references import REFERENCE
 
 REQUEST_FIELDS = {
     kind: (*(field.alias or name for name, field in text.model_fields.items() if name != "kind"), *others)
@@ -33,9 +25,6 @@ REQUEST_FIELDS = {
     )
 }
 """The fields of a probe, a section and a claim besides the parameters of its kind."""
-
-PATH_PARAMETERS = ("over", "along", "rows", "columns", "panels", "lines")
-"""Parameters that name a path of the setting or a column."""
 
 
 def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registries) -> ResolvedRequests:
@@ -141,100 +130,11 @@ def _resolve_request(
             flaw.below(*(name or path)).at(merged.location((*path, *flaw.path))) for flaw in error.issues
         ]
         return None
-    judged = kind == "claim"
     facts = registries[kind][choice["kind"]].facts
     try:
-        levels = facts.levels(choice) if judged and facts.levels else []
+        levels = facts.levels(choice) if kind == "claim" and facts.levels else []
     except LabError as error:
         flaws = [Issue(problem.code, (problem.where,), problem.what, problem.remedy) for problem in error.issues]
         requests.issues += [flaw.below(*(name or path)).at(merged.location((*path, *flaw.path))) for flaw in flaws]
         return None
-    several = bool(judged and facts.several) or bool(choice.get("exact", False))
-    implied = facts.implied if isinstance(facts, SectionFacts) else ()
-    return ResolvedRequest(
-        choice, path, name or path, judged=judged, several=several, implied=implied, levels=tuple(levels)
-    )
-
-
-def selection_issues(requests: ResolvedRequests, context: PlannedRuns, merged: MergedSpec) -> list[Issue]:
-    """What is wrong with the selections, now that the settings are known."""
-    issues: list[Issue] = []
-    for request in (*requests.sections, *requests.claims, *requests.requires):
-        for below, flaw in _flaws_of_request(request, context):
-            path = (*below, *flaw.path)
-            issues.append(
-                Issue(flaw.code, (*request.name, *path), flaw.what, flaw.remedy).at(
-                    merged.location((*request.path, *path))
-                )
-            )
-    return issues
-
-
-def _flaws_of_request(request: ResolvedRequest, context: PlannedRuns) -> Iterator[tuple[Where, Issue]]:
-    """Flaws of one section or claim, each with the parameter that has it.
-
-    An exact bound holds every sample to it and averages none, so it may take as many variants as it likes.
-    """
-    choice = request.choice
-    named_paths = {word: choice[word] for word in PATH_PARAMETERS if isinstance(choice.get(word), str)}
-    if isinstance(choice.get("x"), str) and "." in choice["x"]:  # without a dot it may be a quantity, or the epoch
-        named_paths["x"] = choice["x"]
-    words = ("of", "where", "to", "less", "less_to")
-    selections = [(word, choice[word]) for word in words if isinstance(choice.get(word), dict)]
-    if "less" in dict(selections) and choice.get("less_to") is None:
-        selections.append(("less_to", {}))  # it is read all the same, with the changes of the others
-    if isinstance(choice.get("quantity"), str):
-        yield from (((), flaw) for flaw in PlannedSelection(context, {"quantity": choice["quantity"]}).issues)
-    if isinstance(choice.get("theory"), str):
-        flaws = PlannedSelection(context, {"quantity": choice["theory"]}).issues
-        yield from (((), replace(flaw, place=("theory",))) for flaw in flaws)
-    unknown = {word: path for word, path in named_paths.items() if not context.has(path)}
-    yield from (((word,), context.unknown_key(path)) for word, path in unknown.items())
-    # What a selection leaves cannot be told while an axis is misspelt.
-    if unknown:
-        return
-    flawed = False
-    first = choice.get("of") or {}
-    over = choice.get("over")
-    if request.levels and isinstance(over, str) and over not in COLUMNS:
-        for flaw in context.issues_of(over, list(request.levels)):
-            flawed = True
-            yield (), replace(flaw, place=("order",))
-
-    # Of a claim ``to`` has the reference of ``of``, unless it names its own.
-    by_word = dict(selections)
-    base = "of" if "of" in by_word else "where"
-    main = by_word.get(base) or {}
-    shown = [name for source in (choice.get("quantity"), choice.get("numbers")) for name in value_list(source)]
-    names = [*shown, *value_list(main.get("quantity"))]
-    references = [(base, flaw) for flaw in flaws_of_reference(main, names, context, request.implied)]
-    for word in ("to", "less", "less_to"):
-        if REFERENCE in (other := by_word.get(word) or {}):
-            names = value_list({**main, **other}.get("quantity"))
-            references += [(word, flaw) for flaw in flaws_of_reference(other, names, context)]
-    for word, flaw in references:
-        flawed = True
-        yield (word,), flaw
-
-    sides = selections_by_word({**choice, "of": first})
-    taken = {word: PlannedSelection(context, sides.get(word) or dict(selection)) for word, selection in selections}
-    for word, selection in selections:
-        # ``to`` is read with the conditions of ``of``, whose flaws are told there.
-        flaws = [flaw for flaw in taken[word].issues if not flaw.path or flaw.path[0] in selection]
-        flawed = flawed or bool(flaws)
-        yield from (((word,), flaw) for flaw in flaws)
-    yield from (((), flaw) for flaw in flaws_of_tables(choice, context))
-    axes = list(named_paths.values())
-    if not request.judged or flawed:
-        return
-    if selections and not request.several:
-        for word, one in taken.items():
-            # runs that differ only in what their quantity is taken over have one number
-            over = [path for name in one.selection.names if (path := context.taken_over.get(name))]
-            if both := [path for path in over if path in axes]:
-                what = f"it is taken over {both[0]}, and so is the claim"
-                yield (word, "quantity"), Issue("conflict", (), what, "keep one of them")
-            elif reason := one.several([*axes, *over]) or one.unpinned(axes):
-                yield (word,), Issue("conflict", (), reason, "a claim reads one number per seed and x")
-    elif not choice.get("exact") and (reason := PlannedSelection(context, first).unpinned(axes)):
-        yield ("of",), Issue("conflict", (), reason, "a claim reads one number of each run")
+    return ResolvedRequest(choice, path, name or path, levels=tuple(levels))

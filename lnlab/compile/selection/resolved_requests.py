@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Choice
-from lnlab.specfile.expressions import named_expressions
 
 
 @dataclass(frozen=True)
@@ -17,23 +16,16 @@ class ResolvedRequest:
         choice: its resolved parameters.
         path: its path in the data.
         name: its path in messages: ``claims.post_grows``.
-        judged: whether it is a claim.
-        several: whether any number of settings may be selected, as it is about all of them at once. Otherwise one
-            number per seed and x must be left.
         at: when a probe is applied.
         grids: the numbers of the grids to whose runs a probe is applied. None means every run.
-        implied: derived quantities that a section shows without naming them.
         levels: the values of ``over`` that a claim names in its ``order``. Empty means all values.
     """
 
     choice: Choice
     path: Where
     name: Where
-    judged: bool = False
-    several: bool = False
     at: Json = None
     grids: frozenset[int] | None = None
-    implied: tuple[str, ...] = ()
     levels: tuple[Json, ...] = ()
 
     def is_applied(self, grids: Collection[int]) -> bool:
@@ -50,8 +42,3 @@ class ResolvedRequests:
     claims: list[ResolvedRequest] = field(default_factory=list)
     requires: list[ResolvedRequest] = field(default_factory=list)
     issues: list[Issue] = field(default_factory=list)
-
-    @property
-    def expressions(self) -> list[str]:
-        """The quantities that sections and claims spell as expressions, by their names."""
-        return named_expressions([request.choice for request in (*self.sections, *self.claims, *self.requires)])

@@ -19,7 +19,6 @@ from lnlab.compile.work import ResolvedSetting
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
-from lnlab.select.planned import PlannedRuns, PlannedSelection
 from lnlab.select.variants import Variants
 from lnlab.setting import Setting as Reader
 from lnlab.setting import path_words
@@ -263,10 +262,7 @@ def _shared_problems(
     """One problem for each combination of the values of ``by``: the group that ``of`` selects decides for all of it."""
     variants = Variants(sweep.settings, sweep.methods)
     of = select.of or {}
-    context = PlannedRuns(
-        variants=variants, point=lambda _: {}, unchanged=lambda: None, seeds=select.seeds, quantities=None
-    )
-    if issues := PlannedSelection(context, of).issues:
+    if issues := variants.mistakes(of):
         raise Flawed(*(issue.below(*select.place, "of") for issue in issues))
     selected = variants.selected(of)
     agreeing: dict[str, list[TuningGroup]] = {}

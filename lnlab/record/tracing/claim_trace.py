@@ -121,7 +121,7 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
     document, _ = parse_leniently(source.facts.spec, Path(source.facts.path))
     facts = source.facts
     folder = source.folder
-    declared = claim_location(document, known, facts.profile, facts.overrides, verdict.claim, ())
+    declared = claim_location(document, known, facts.profile, facts.overrides, verdict.claim)
     results = source.results if claim is None else results_of_claim(claim, source.results)
     statements = [] if claim is None else [("", claim)]
     statements += [(f"requires {n} ", part) for n, part in enumerate((claim or {}).get("requires") or (), 1)]

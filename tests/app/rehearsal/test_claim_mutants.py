@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from lnlab.app.planning.checks import check_request
-from lnlab.app.planning.models import BuiltModels
+from lnlab.app.rehearsal.judgeable import Rehearsals
 from lnlab.app.request import Request
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.registries import load_registries
-from tests.app.planning.claim_mutants import KINDS, mutants
+from tests.app.rehearsal.claim_mutants import KINDS, mutants
 
 SPECS = Path(__file__).parents[3] / "specs"
 SAMPLE = ("radam_variance", "yu_loss")
@@ -23,11 +23,11 @@ MAY_BE_SOUND = ("unpinned", "range", "sites")
 def told(path: Path, each: int) -> list[tuple[str, str, str, list[str]]]:
     """Kind, claim and key of each mistake, and what is said of the spec as it stands, without its profiles."""
     known = load_registries(())
-    models = BuiltModels(known)
+    rehearsals = Rehearsals(known)
     found = []
     for mutant in mutants(path, 1, each):
         try:
-            check_request(Request(spec=path, text=mutant.text), known, models)
+            check_request(Request(spec=path, text=mutant.text), known, rehearsals)
             issues: tuple[Issue, ...] = ()
         except LabError as error:
             issues = error.issues
