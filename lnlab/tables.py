@@ -27,6 +27,8 @@ ENDED_STATUSES = ("finished", "diverged")
 
 TRAINED_ELSEWHERE = "trained_elsewhere"
 """What the setting of a run says whose numbers are those of training though nobody knows after how many updates."""
+CLUSTERS = "clusters"
+"""What the setting of a run says of replicates that are not independent: cluster -> their seeds."""
 ENDED_EARLY = "ended at step {} of {}"
 """The reason of a run from elsewhere that was closed before the updates that were planned, or that others made."""
 

@@ -14,8 +14,12 @@ from lnlab.claims.look_book import LookBook
 from lnlab.claims.verdict_text import further_seeds
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.select.series import clusters_of
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
+
+_OF_A_MEAN = ("ratio", "difference", "bound", "interaction")
+"""Claims that are judged by an interval of a mean, which takes clusters of replicates into account."""
 
 
 def judge_all(
@@ -147,7 +151,7 @@ def _judged_at(
     try:
         claim = with_compared_reference(claim)
         try:
-            finding = _unmet_requirement(claim, results, look, seen=seen)
+            finding = _without_clusters(claim, results) or _unmet_requirement(claim, results, look, seen=seen)
             finding = finding or finding_of(claim, results, verdicts, look, seen=seen)
             scope_text = claim_scope(claim, results, finding.n)
         except NothingSelected as error:
@@ -164,6 +168,14 @@ def _judged_at(
         raise LabError(
             *(Issue(p.code, f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.issues)
         ) from error
+
+
+def _without_clusters(claim: Claim, results: Results) -> Finding | None:
+    """The finding of a claim that cannot take clusters of replicates into account, where there are some."""
+    if claim["kind"] in _OF_A_MEAN or not clusters_of(results.runs):
+        return None
+    what = f"replicates stand in clusters, and a claim of kind {claim['kind']} takes them as independent"
+    return Finding("not testable here", claim["kind"], f"{what}; use {', '.join(_OF_A_MEAN)}")
 
 
 def _with_runs(claim: Claim, finding: Finding, results: Results) -> Finding:

@@ -77,6 +77,7 @@ def series_sample(
         pending=series.pending,
         failing=_failed_share(series),
         bimodal=series.bimodal,
+        clusters=series.clusters,
         bounds=bounds,
     )
 
@@ -127,6 +128,7 @@ def contrast_sample(
         pending=tuple(sorted(pending)),
         failing=failing,
         bimodal=bimodal,
+        clusters={**a.clusters, **b.clusters},
         arms=tuple(arm_of(name, side) for name, side in zip(names, (a, b), strict=True)),
         bounds=bounds,
     )
@@ -172,6 +174,10 @@ def reason_undecided(sample: Sample, n_min: int, about: About = "mean") -> str |
     ranked = 0 if about == "mean" else len(sample.failed if sample.worst is None else sample.worst)
     if about == "mean" and reason_without_mean(sample):
         return None  # fewer seeds have a number because others failed, which is the better reason
+    if sample.clusters and about != "mean":
+        return f"replicates stand in clusters, of which the {about} has no interval; declare about: mean"
+    if sample.clusters and (clusters := len({sample.clusters[seed] for seed in sample.numbers})) < n_min:
+        return f"{clusters} cluster{'' if clusters == 1 else 's'} of seeds; a verdict needs {n_min}, {BY_RULE}"
     count = n + ranked
     return None if count >= n_min else f"{count} seed{'' if count == 1 else 's'}; a verdict needs {n_min}, {BY_RULE}"
 

@@ -17,6 +17,7 @@ from itertools import count
 from lnlab.analyse.statistics.intervals import (
     Interval,
     clopper_pearson,
+    clustered_interval,
     median_interval,
     t_interval,
 )
@@ -134,7 +135,10 @@ def interval_of(sample: Sample, criterion: Criterion = ONE_LOOK) -> Interval:
     """
     coverage = 1 - criterion.level
     numbers = list(sample.numbers.values())
-    if criterion.about == "mean":
+    if criterion.about == "mean" and sample.clusters:
+        clusters = [sample.clusters[seed] for seed in sample.numbers]
+        interval = clustered_interval(numbers, clusters, log=sample.log, level=coverage)
+    elif criterion.about == "mean":
         interval = t_interval(numbers, log=sample.log, level=coverage)
     elif sample.worst is None and sample.failed:
         worst, best = ([*numbers, *(len(sample.failed) * [end])] for end in (-math.inf, math.inf))

@@ -46,6 +46,7 @@ def from_frame(
     split: Mapping[str, str] | None = None,
     status: str | None = None,
     steps: int | None = None,
+    cluster: str | None = None,
 ) -> Measurements:
     """Results that something else has measured: ``frame``, ``plot``, ``judge``, ``report``, ``paper``.
 
@@ -61,11 +62,13 @@ def from_frame(
         status: the column with how a run ended. None means ``status`` or ``state`` if it has the words of a tracker.
             Without one a number that is not finite is a failure.
         steps: updates planned. None means the largest step. A run with fewer is left out of claims after step 0.
+        cluster: the column with groups of replicates that are not independent, such as documents of one topic.
+            Intervals of claims take them into account. None means that all are taken as independent.
 
     Raises:
         LabError: a column is missing or has words among numbers, a row has no seed, or two rows of one run and step
             contradict each other.
     """
     arguments: dict[str, Any] = {"seed": seed, "step": step, "values": values, "split": split}
-    runs = runs_of_table(frame, axes=axes, status=status, steps=steps, **arguments)
+    runs = runs_of_table(frame, axes=axes, status=status, steps=steps, cluster=cluster, **arguments)
     return Measurements.of_runs(runs, list(axes))

@@ -58,6 +58,7 @@ class TableSource(BaseModel):
     split: dict[str, str] | None = None
     status: str | None = None
     steps: int | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)

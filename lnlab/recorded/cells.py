@@ -108,8 +108,8 @@ def _typed(cells: pl.Series, decimal: str | None, *, commas: bool, places: Seque
         return cells
     marks = _reads(cells)
     if not marks:
-        shown = [_shown(cells, ~cells.str.contains(f"{_NUMBER[mark]}|{_NOT_FINITE}"), places) for mark in _NUMBER]
-        what = f"the column '{cells.name}' has two decimal marks, in {shown[0]} and in {shown[1]}"
+        both = [_shown(cells, ~cells.str.contains(f"{_NUMBER[mark]}|{_NOT_FINITE}"), places) for mark in _NUMBER]
+        what = f"the column '{cells.name}' has two decimal marks, in {both[0]} and in {both[1]}"
         raise LabError(Issue("ambiguous", "", what, "write one mark in all its cells"))
     open_cells = cells.str.contains(r"\d,\d") | (cells.str.contains(r"\d\.\d") & commas)
     if len(marks) > 1 and open_cells.any() and decimal is None:

@@ -42,6 +42,7 @@ def runs_of_table(
     split: Mapping[str, str] | None = None,
     status: str | None = None,
     steps: int | None = None,
+    cluster: str | None = None,
 ) -> list[RecordedRun]:
     """The runs of a table. The arguments are those of ``lnlab.from_frame``.
 
@@ -52,7 +53,7 @@ def runs_of_table(
     rows = _as_frame(table)
     keys = [*axes, seed]
     identifying = [*keys, *([step] if step else [])]
-    roles = [*identifying, *([status] if status else [])]
+    roles = [*identifying, *(name for name in (status, cluster) if name)]
     if twice := [name for name, count in Counter([*roles, *(values or ())]).items() if count > 1]:
         _refuse(f"the column '{twice[0]}' is named twice", "give it one place: axes, seed, step, status or values")
     for name in (*roles, *(values or ()), *(split or {})):
@@ -67,7 +68,9 @@ def runs_of_table(
     if status is None:
         named = [name for name in _STATUS_COLUMNS if name in rows.columns and name not in (*roles, *(values or ()))]
         status = next((name for name in named if _tells_endings(rows[name])), None)
-    measured = _measured(rows, keys, [*identifying, status], values, over_steps=step is not None)
+    if cluster is not None:
+        _refuse_several_clusters(rows, seed, cluster)
+    measured = _measured(rows, keys, [*identifying, status, cluster], values, over_steps=step is not None)
     rows = _joined(rows, identifying, measured, others=values is None)
     names = _splits_and_quantities(measured, split or {})
     runs = []
@@ -85,6 +88,7 @@ def runs_of_table(
             done=0 if step is None else int(group[step].max()),  # type: ignore[arg-type]
             status=ended,
             reason=reason,
+            cluster=None if cluster is None else value_label(_plain(first[cluster])),
         )
         runs.append(run)
     return runs
@@ -135,6 +139,14 @@ def _whole_numbers(rows: pl.DataFrame, name: str, what: str) -> pl.Series:
         row = int(beyond.arg_max() or 0)
         _refuse(f"row {row + 1} has {what} {column[row]}, which is beyond 2^63 - 1", "number them 1, 2, 3, ...")
     return whole.cast(pl.Int64).alias(name)
+
+
+def _refuse_several_clusters(rows: pl.DataFrame, seed: str, cluster: str) -> None:
+    """Raise LabError if a replicate has no cluster, or two."""
+    found = rows.group_by(seed, maintain_order=True).agg(pl.col(cluster).unique())
+    for number, names in found.filter(pl.col(cluster).list.len().ne(1) | pl.col(cluster).list.contains(None)).rows():
+        shown = ", ".join(value_label(_plain(name)) for name in names)
+        _refuse(f"{seed} {number} has the clusters {shown} in '{cluster}'", "give each replicate one, in all runs")
 
 
 def _tells_endings(column: pl.Series) -> bool:

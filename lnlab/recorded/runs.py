@@ -20,7 +20,7 @@ from lnlab.keys import Json, canonical, digest
 from lnlab.recorded.folder import ROW_TABLES, RunFolder, tables_of_rows
 from lnlab.recorded.settings import leaves
 from lnlab.specfile.values import value_label
-from lnlab.tables import ENDED_EARLY, TRAINED_ELSEWHERE, Results, Row, frame, table_schema
+from lnlab.tables import CLUSTERS, ENDED_EARLY, TRAINED_ELSEWHERE, Results, Row, frame, table_schema
 
 STATISTICS = "statistics"
 """The setting that says what norms over batches used while they were measured."""
@@ -53,6 +53,7 @@ class RecordedRun:
         versions: JSON, or None.
         paths: ``stack layer sublayer tensor path`` of each parameter and module.
         probes: the choices of probes.
+        cluster: of replicates that are not independent, or None.
         copies: other seeds of these settings that had the same parameters or numbers, and so are no replicates.
     """
 
@@ -72,6 +73,7 @@ class RecordedRun:
     versions: str | None = None
     paths: Sequence[Sequence[Any]] = ()
     probes: Sequence[Mapping[str, Json]] = field(default_factory=tuple)
+    cluster: str | None = None
     copies: tuple[int, ...] = ()
 
     @property
@@ -211,6 +213,11 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
     whole = [replace(run, steps=longest if run.steps is None else run.steps) for run in runs]
     tables: dict[str, list[pl.DataFrame]] = {table: [frame_without_rows(table)] for table in ROW_TABLES}
     run_rows, axis_rows = [], []
+    members: dict[str, set[int]] = {}
+    for run in whole:
+        if run.cluster is not None:
+            members.setdefault(run.cluster, set()).add(run.seed)
+    clusters: dict[str, Json] = {CLUSTERS: {name: sorted(seeds) for name, seeds in members.items()}} if members else {}
     for run in whole:
         keys: dict[str, Any] = {"run": run.key, "variant": digest(run.settings), "seed": run.seed}
         reason = run.reason
@@ -218,7 +225,7 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
             reason = ENDED_EARLY.format(run.done, run.steps)
         copies: dict[str, Json] = {"copies": list(run.copies)} if run.copies else {}
         trained: dict[str, Json] = {TRAINED_ELSEWHERE: True} if run.trained else {}
-        setting = canonical({**run.settings, **_with_depths(run), **copies, **trained})
+        setting = canonical({**run.settings, **_with_depths(run), **copies, **trained, **clusters})
         outcome = {"status": run.status, "reason": reason, "done": run.done, "seconds": run.seconds}
         outcome |= {"parameters": run.parameters, "last_finite_loss": run.last_finite_loss}
         outcome |= {"device": run.device, "versions": run.versions}

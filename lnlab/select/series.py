@@ -6,6 +6,7 @@ its numbers after step 0 are those of a cut run. A seed that has not run yet is 
 diverged before a measurement that was due has failed, even if it has a number wherever any seed has one.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +21,7 @@ from lnlab.select.run_status import STOPPED, any_unfinished, fate_without_number
 from lnlab.select.select import Selected, leading_runs
 from lnlab.select.selection import Conditions
 from lnlab.select.settings import NothingSelected
-from lnlab.tables import TRAINED_ELSEWHERE, Results
+from lnlab.tables import CLUSTERS, TRAINED_ELSEWHERE, Results
 
 _SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
 _IDENTITY = ("quantity", "step", "split", "statistics", "rule", *_SITE)
@@ -39,6 +40,7 @@ class SeedFates:
         pending: seeds that have not run to their end yet.
         bimodal: the span over seeds of the numbers of one variant, where it exceeds the quantity's limit for a mean.
             None elsewhere, and for quantities without a limit.
+        clusters: of seeds that are not independent. Empty where all are taken as independent.
     """
 
     trained: bool
@@ -47,6 +49,7 @@ class SeedFates:
     excluded: Mapping[int, str] = field(default_factory=dict)
     pending: tuple[int, ...] = ()
     bimodal: float | None = None
+    clusters: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def diverged(self) -> set[int]:
@@ -251,7 +254,14 @@ def _complete_series(
         excluded={seed: why for seed, (fate, why) in fates.items() if fate == "excluded"},
         pending=tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
         trained=bool((rows["step"] > 0).any()) or trained_elsewhere(runs),
+        clusters=clusters_of(runs),
     )
+
+
+def clusters_of(runs: pl.DataFrame) -> dict[int, str]:
+    """The cluster of each seed, where the runs say that seeds are not independent."""
+    stated = {} if runs.is_empty() else json.loads(runs["setting"][0]).get(CLUSTERS, {})
+    return {seed: cluster for cluster, seeds in stated.items() for seed in seeds}
 
 
 def trained_elsewhere(runs: pl.DataFrame) -> bool:

@@ -111,5 +111,6 @@ def weighted_sample(series: Sequence[SeedSeries], weights: Sequence[float], name
         pending=tuple(sorted(pending)),
         failing=max(len(side.failed) / side.total if side.total else 0.0 for side in series),
         bimodal=largest_span(*(side.bimodal for side in series)),
+        clusters={seed: cluster for side in series for seed, cluster in side.clusters.items()},
         arms=tuple(arm_of(name, side) for name, side in zip(names, series, strict=True)),
     )

@@ -22,15 +22,17 @@ from lnlab.report.words.wording import (
 )
 from lnlab.select.scope import corpus_name
 from lnlab.select.seeds import drawn_results
+from lnlab.select.series import clusters_of
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import site_label
-from lnlab.tables import TRAINED_ELSEWHERE, Results
+from lnlab.tables import CLUSTERS, TRAINED_ELSEWHERE, Results
 
 
 def settings_of_variants(results: Results) -> list[dict[str, Json]]:
     """The resolved setting of every variant, each once, in the order of the plan."""
-    return [json.loads(text) for text in results.runs["setting"].unique(maintain_order=True)]
+    settings = [json.loads(text) for text in results.runs["setting"].unique(maintain_order=True)]
+    return [{path: value for path, value in setting.items() if path != CLUSTERS} for setting in settings]
 
 
 def setting_leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
@@ -337,7 +339,7 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
     drawn_runs = drawn_results(results, facts.seeds, facts.grid_seeds).runs
     # Each list of seeds with the number of variants that have it: several only where grids have seeds of their own.
     lists = drawn_runs.group_by("variant", maintain_order=True).agg(pl.col("seed").unique().sort())["seed"].to_list()
-    if not facts.grid_seeds:
+    if not facts.grid_seeds and not measured_elsewhere(results):
         lists = [drawn_runs["seed"].unique().sort().to_list()] * len(lists)
     counted = Counter(map(tuple, lists))
     of_lists = [
@@ -352,9 +354,16 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
         else "Random numbers are keyed by seed and purpose. Variants with the same seed share them where possible and "
         "are compared in pairs."
     )
+    clusters = set(clusters_of(results.runs).values())
+    independence = (
+        f" Seeds stand in {count_noun(len(clusters), 'cluster')}: the intervals of claims are those of clustered means "
+        "(Bell & McCaffrey, 2002); those of figures take seeds as independent."
+        if clusters
+        else " Seeds are taken as independent of each other."
+    )
     return (
         f"{join_words(of_lists)}, {count_noun(drawn_runs.height, 'run')} in all. "
         f"{f'Some claims use {alone}. ' if further else ''}{pairs} Intervals are over seeds, and each caption "
         "names their kind: the Student interval of a geometric mean is on the logarithmic scale, that of a mean on the "
-        "linear scale."
+        f"linear scale.{independence if measured_elsewhere(results) else ''}"
     )
