@@ -245,17 +245,20 @@ def check_symmetric(u: Tensor, v: Tensor, hu: Tensor, hv: Tensor, graph: GraphFa
         raise CurvatureError(what + (where if graph.suspects else ""), remedy)
 
 
-def check_difference(product: Tensor, difference: Callable[[float], Tensor], unit: float, suspects: set[str]) -> None:
+def check_difference(
+    product: Tensor, difference: Callable[[float], Tensor], unit: float, suspects: set[str], sizes: Sequence[int]
+) -> None:
     """Compare ``H v`` with ``(g(θ + s v) - g(θ - s v)) / 2s``, where g is the gradient and v a unit vector.
 
     The difference between two steps bounds the error of either, including that of kinks, so that a correct product
-    passes.
+    passes. Each parameter is compared by itself: an error in a small one would be lost in the norm of all.
 
     Args:
         product: ``H v`` (size,).
         difference: maps s, in units of the parameters' norm, to the central difference.
         unit: the unit in the last place of the gradients.
         suspects: names of nodes that may be wrong.
+        sizes: the entries of each parameter, in their order.
 
     Raises:
         CurvatureError: they differ by more than the error of the difference.
@@ -263,13 +266,15 @@ def check_difference(product: Tensor, difference: Callable[[float], Tensor], uni
     step = unit ** (1 / 3)
     one, other = difference(step), difference(step / 3)
     norm = torch.linalg.vector_norm
-    allowed = _OFF * norm(other) + 4 * norm(one - other)
-    if norm(product - other) > allowed:
-        what = (
-            f"the Hessian-vector product has norm {norm(product):.4g}, finite differences of the gradient give "
-            f"{norm(other):.4g} (custom autograd functions: {', '.join(sorted(suspects))})"
-        )
-        raise CurvatureError(what, "write backward of that function by operations of torch, on saved inputs")
+    per_root = 4 * norm(one - other) / len(product) ** 0.5  # that of a parameter may be small by chance
+    for p, x, y in zip(*(torch.split(whole, list(sizes)) for whole in (product, one, other)), strict=True):
+        if norm(p - y) > _OFF * norm(y) + 4 * norm(x - y) + per_root * len(p) ** 0.5:
+            what = (
+                f"the Hessian-vector product has norm {norm(p):.4g} in a parameter of {len(p)} entries, finite "
+                f"differences of the gradient give {norm(y):.4g} (custom autograd functions: "
+                f"{', '.join(sorted(suspects))})"
+            )
+            raise CurvatureError(what, "write backward of that function by operations of torch, on saved inputs")
 
 
 _OFF = 0.05

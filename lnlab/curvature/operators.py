@@ -167,7 +167,8 @@ class Sharded:
             of_unit = hu / torch.linalg.vector_norm(pair[0])
             losses = [partial(summed_loss, *shard) for shard in shards]
             differences = partial(self._difference, losses, pair[0] / torch.linalg.vector_norm(pair[0]))
-            check_difference(of_unit, differences, graph.unit, set(graph.suspects))
+            sizes = [p.numel() for p in self.parameters]
+            check_difference(of_unit, differences, graph.unit, set(graph.suspects), sizes)
 
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64.

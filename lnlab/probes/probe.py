@@ -166,15 +166,15 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def once(params: dict[str, Any]) -> float:
-    """The fact ``passes`` of a probe that needs one forward pass per batch."""
-    return float(params["batches"])
+    """The fact ``passes`` of a probe that needs one forward pass per batch, and one alone if it counts no batches."""
+    return float(params.get("batches", 1))
 
 
 def with_gradient(params: dict[str, Any]) -> float:
     """The fact ``passes`` of a probe that needs one gradient per batch, or none where it reads the next update's."""
-    return 0.0 if params["batches"] == "step" else 3 * once(params)
+    return 0.0 if params.get("batches") == "step" else 3 * once(params)
 
 
 def reads_next_update(params: dict[str, Any]) -> bool:
     """The fact ``ahead`` of a probe whose ``batches: step`` is the gradient of the next update."""
-    return bool(params["batches"] == "step")
+    return bool(params.get("batches") == "step")

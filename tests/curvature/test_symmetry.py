@@ -161,6 +161,39 @@ def test_a_right_function_passes_also_before_kinks(after, dtype):
         torch.testing.assert_close(dense(operator.matvec, operator.size), expected, rtol=1e-4, atol=1e-5)
 
 
+class Gained(nn.Module):
+    """A function of few parameters beside many of others: |w|^2 / 2 + f(g)."""
+
+    def __init__(self, size, gains, function, dtype):
+        super().__init__()
+        generator = torch.Generator().manual_seed(1)
+        self.w = nn.Parameter(0.1 * torch.randn(size, 1, generator=generator, dtype=dtype))
+        self.g = nn.Parameter(torch.full((gains,), 0.5, dtype=dtype))
+        self.function = function
+
+    def forward(self, _):
+        return 0.5 * self.w.square().sum() + self.function.apply(3 * self.g).sum()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("size", "gains"), [(300, 1), (1500, 1), (20_000, 1), (20_000, 8)])
+def test_a_lost_derivative_of_few_parameters_is_not_hidden_by_many(size, gains, dtype):
+    loss = lambda m, x: (m(x), 1)  # noqa: E731
+    with pytest.raises(CurvatureError, match=rf"norm 0 in a parameter of {gains} entries, finite differences .*Cut"):
+        hessian(Gained(size, gains, Cut, dtype), loss, [None])
+    hessian(Gained(size, gains, Right, dtype), loss, [None])
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("after", [torch.tanh, relu])
+def test_right_functions_of_other_weights_pass(seed, after):
+    model = Applies(Right, after)
+    torch.manual_seed(seed)
+    for p in model.parameters():
+        nn.init.normal_(p, std=0.7)
+    hessian(model, total, [torch.randn(9, 4)])
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_halves_are_not_refused_for_their_rounding(dtype):
     torch.manual_seed(3)

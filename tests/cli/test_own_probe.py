@@ -1,0 +1,57 @@
+"""A probe of one's own that copies a fact of another, and has other parameters, runs."""
+
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+from tests.support.toy_specs import UNTRAINED, toy_spec
+
+PROBE = '''
+"""A probe."""
+from collections.abc import Iterator
+import torch
+from lnlab.facts import QuantityWords
+from lnlab.probes.probe import State, once, probes, reads_next_update, with_gradient
+from lnlab.tables import Row
+
+RANK = QuantityWords("stable rank", "ratio", "squared Frobenius norm over squared spectral norm of a matrix")
+
+@probes.register("stable_rank", table="sites", quantities={"stable_rank": RANK}, FACTS)
+def stable_rank(state: State, *, PARAMETER) -> Iterator[Row]:
+    """``‖W‖_F² / σ_max²``."""
+    for name, p in state.model.named_parameters():
+        if p.ndim == 2:
+            s = torch.linalg.svdvals(p.detach().double())
+            yield {"quantity": "stable_rank", "sublayer": name, "value": float((s**2).sum() / s[0] ** 2)}
+'''
+REST = """\
+seeds: 2
+probes:
+  - {kind: stable_rank, at: init}
+"""
+
+
+@pytest.mark.parametrize(
+    ("facts", "parameter"),
+    [
+        ("passes=once", "least: int = 2"),
+        pytest.param("passes=with_gradient", "share: float = 0.5", marks=pytest.mark.nightly),
+        pytest.param("passes=with_gradient, ahead=reads_next_update", "words: str = ''", marks=pytest.mark.nightly),
+    ],
+)
+def test_an_own_probe_without_batches_is_measured(tmp_path, facts, parameter):
+    (tmp_path / "own.py").write_text(PROBE.replace("FACTS", facts).replace("PARAMETER", parameter))
+    (tmp_path / "own.yaml").write_text(toy_spec(UNTRAINED, REST, title="Stable rank: which?"))
+    for command in (
+        ["check", "own.yaml"],
+        ["run", "own.yaml", "-w", "1"],
+        ["results", "own.yaml", "--out", "rows.csv"],
+    ):
+        line = [sys.executable, "-m", "lnlab", "--with", "own.py", *command]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    rows = pl.read_csv(tmp_path / "rows.csv").filter(quantity="stable_rank")
+    assert rows["value"].is_between(1, 64).all()
+    assert rows["seed"].n_unique() == 2
