@@ -21,8 +21,7 @@ import numpy as np
 import polars as pl
 
 import lnlab
-from lnlab.record.locks.equivalence import compare_results
-from lnlab.record.locks.lock_report import MARGINS
+from lnlab.record.comparison.numbers import compare_numbers
 from lnlab.tables import Results
 
 QUANTITIES = (
@@ -156,7 +155,7 @@ def share_of_alarms(
         drawn = pl.col("run").is_in([dice.choice(list(runs)) for runs in by_variant])
         sample = rows.with_columns(pl.Series(column, numbers)).filter(drawn)
         computed = replace(new, runs=new.runs.filter(drawn), tables={table: sample})
-        compared = [q for q in compare_results(committed, computed, MARGINS) if q.table == table]
+        compared = [q for q in compare_numbers(committed, computed) if q.table == table]
         alarms += any(q.beyond for q in compared)
     return alarms / repeats
 

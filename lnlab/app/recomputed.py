@@ -1,10 +1,11 @@
-"""Levels 2 and 3: runs of a locked report computed again in an empty store, and compared with the committed rows."""
+"""Levels 2 and 3: runs of a locked report computed again in an empty store, and compared as ``lnlab diff`` compares."""
 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,24 +16,33 @@ from lnlab.app.missing_work import unfinished_runs
 from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.app.table_specs import table_spec
-from lnlab.claims.claim import Verdict
+from lnlab.claims.claim import Claim, Verdict
+from lnlab.claims.judging import judge_all
 from lnlab.claims.verdict_text import verdict_label
+from lnlab.compile.cost.cost import cost
 from lnlab.compile.decisions import Decision, decision_from_json
+from lnlab.compile.plan import Measurement, Plan, Run
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.keys import digest
+from lnlab.record.comparison.numbers import compare_numbers
 from lnlab.record.judge_again import equal_verdicts
-from lnlab.record.locks.equivalence import compare_results, rows_put_in
 from lnlab.record.locks.lock_report import Lock, read_lock
-from lnlab.record.locks.subset import possible_ends, sample_of_plan
 from lnlab.record.locks.verify import ComputedAgain, VerifiedReport
-from lnlab.record.redraw import judge_tables
 from lnlab.record.registries import load_registries
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import parse_report, read_folder, save_folder, with_short_keys
+from lnlab.report.folder import read_folder, with_short_keys
+from lnlab.report.question import claims_with_choices
 from lnlab.report.words.wording import count_noun, format_number
 from lnlab.specfile.load import text_states_results
 from lnlab.store.store import Store
 from lnlab.tables import Results
+
+if TYPE_CHECKING:
+    from lnlab.compile.resolve.choices import Registries
+
+LARGEST_SAMPLE = 1.2e13
+"""FLOPs of a sample, if it is not a single run: a minute and a half on two cores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +52,12 @@ class RecomputedRuns(ComputedAgain):
     Attributes:
         results: the rows of these runs.
         decisions: what was chosen on tuning seeds again, or the choices that the report holds.
+        claims: of the spec, resolved.
         seconds: wall-clock time.
     """
 
     results: Results
+    claims: Sequence[Claim]
     decisions: tuple[Decision, ...]
     seconds: float
 
@@ -63,8 +75,8 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
         facts, committed, verdicts = read_folder(lock.folder)
         if text_states_results(facts.spec):
             return _read_again(lock, verdicts)
-        again = recompute(lock, facts, committed, manner, every_run=every_run)
-        again = replace(again, results=with_short_keys(again.results))
+        again = recompute(lock, facts, manner, every_run=every_run)
+        again = replace(again, results=_named_alike(with_short_keys(again.results), committed))
     except LabError as error:
         return VerifiedReport(
             path,
@@ -74,25 +86,25 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
                 for problem in error.issues
             ),
         )
-    unknown = again.results.runs.filter(~pl.col("run").is_in(committed.runs["run"].implode()))
-    if unknown.height:
-        what = (
-            f"asks for {count_noun(unknown.height, 'run')} that its report does not hold: a version or a corpus changed"
-        )
-        return VerifiedReport(
-            path, 0, (Issue("differs", str(lock.spec), what),), runs=again.runs, planned=again.planned
-        )
-    compared = compare_results(committed, again.results, lock.tables["margins"])
+    known = pl.col("run").is_in(committed.runs["run"].implode())
+    if unknown := again.results.runs.filter(~known).height:
+        what = f"asks for {count_noun(unknown, 'run')} that its report does not hold: a version or a corpus changed"
+        issue = Issue("differs", str(lock.spec), what)
+        return VerifiedReport(path, 0, (issue,), runs=again.runs, planned=again.planned)
+    # A report keeps the texts that it shows, and those of two machines may differ in many words.
+    compared = [
+        one for one in compare_numbers(committed, again.results, lock.tables["margins"]) if one.table != "texts"
+    ]
     same_class = _machine_class(committed.runs) == _machine_class(again.results.runs)
     differences = []
-    for quantity in compared:
+    for one in compared:
         # On one class of machine every number is the same to the last bit; elsewhere the lock says how far it may move.
-        if number := quantity.unequal if same_class else quantity.beyond:
-            where = (lock.folder / "data" / f"{quantity.table}.parquet").as_posix()
+        if number := one.unequal if same_class else one.beyond:
             how = "differ on the same class of machine" if same_class else "differ by more than the lock allows"
-            by = f", by up to {100 * quantity.relative:.2g} % of themselves" if quantity.relative else ""
-            what = f"{quantity.label}: {number:,} of {quantity.numbers:,} numbers computed again {how}{by}"
-            differences.append(Issue("differs", where, f"{what}; most of all {quantity.worst}"))
+            by = f", by up to {100 * one.relative:.2g} % of themselves" if one.relative else ""
+            total = one.numbers + one.lacking
+            what = f"{one.label}: {number:,} of {total:,} numbers computed again {how}{by}; most of all {one.worst}"
+            differences.append(Issue("differs", lock.folder.as_posix(), what))
     before = {decision.key: decision for decision in map(decision_from_json, facts.decisions)}
     for decision in again.decisions:
         old = before.get(decision.key)
@@ -100,21 +112,20 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
             then = "nothing" if old is None else old.value
             what = f"{decision.path}: tuning runs choose {decision.value} for {then}"
             differences.append(Issue("differs", str(lock.path), what))
-    exact = not any(quantity.unequal for quantity in compared)
+    exact = not any(one.unequal for one in compared)
     # ``16 of 160 runs computed again in 2 min: 92 numbers, all equal to the last bit``
-    numbers = [quantity for quantity in compared if quantity.table != "runs"]
-    total, unequal = sum(q.numbers for q in numbers), sum(q.unequal for q in numbers)
-    cut = f", {again.cut:,} of them in part," if again.cut else ""
-    summary = f"{again.runs:,} of {again.planned:,} runs{cut} computed again in {format_duration(again.seconds)}"
+    numbers = [one for one in compared if one.table != "runs"]
+    total, unequal = sum(one.numbers + one.lacking for one in numbers), sum(one.unequal for one in numbers)
+    summary = f"{again.runs:,} of {again.planned:,} runs computed again in {format_duration(again.seconds)}"
     if exact:
         summary += f": {total:,} numbers, all equal to the last bit"
     else:
-        parts = [f"{q.label} by {q.margins:.2g} of their margin" for q in compared if q.unequal]
+        parts = [f"{one.label} by {one.margins:.2g} of their margin" for one in compared if one.unequal]
         summary += f": {unequal:,} of {total:,} numbers not equal to the last bit, {', '.join(parts)}"
     notes = [summary]
-    if not exact:
-        changed = list(_changed_verdicts(lock, facts, rows_put_in(committed, again.results), verdicts))
-        notes += changed or ["with the rows computed again in place of the old ones no verdict changes"]
+    if not exact and every_run:
+        changed = list(_changed_verdicts(again.claims, again.results, verdicts))
+        notes += changed or ["on the runs computed again no verdict is another"]
     return VerifiedReport(
         path,
         0,
@@ -122,7 +133,6 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
         notes=tuple(notes),
         runs=again.runs,
         planned=again.planned,
-        cut=again.cut,
         exact=exact,
     )
 
@@ -157,30 +167,38 @@ def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:
     return frozenset(runs.select("device", torch).drop_nulls().unique().iter_rows())
 
 
-def _changed_verdicts(lock: Lock, facts: ReportFacts, results: Results, before: Sequence[Verdict]) -> Iterator[str]:
+def _named_alike(results: Results, committed: Results) -> Results:
+    """The results with the names that the report has of these runs.
+
+    With a default that a piece got since, today's plan has other keys of variants, though the runs are the same.
+    """
+    names = committed.runs.select("run", _variant="variant")
+
+    def renamed(rows: pl.DataFrame) -> pl.DataFrame:
+        joined = rows.join(names, on="run", how="left", maintain_order="left")
+        return joined.with_columns(variant=pl.coalesce("_variant", "variant")).drop("_variant")
+
+    tables = {name: renamed(rows) if "variant" in rows.columns else rows for name, rows in results.tables.items()}
+    axes = committed.axes.join(results.runs.select("run"), on="run", how="semi", maintain_order="left")
+    return replace(results, runs=renamed(results.runs), axes=axes, tables=tables)
+
+
+def _changed_verdicts(claims: Sequence[Claim], results: Results, before: Sequence[Verdict]) -> Iterator[str]:
     """Claims with another verdict on these rows, a sentence each."""
-    with TemporaryDirectory() as scratch:
-        folder = Path(scratch, *lock.folder.parts[-2:])
-        save_folder(folder, facts, results, before)
-        data, _ = judge_tables(folder, folder, lock.spec, load_registries(()))
-        _, _, now = parse_report(data.get, folder)
     old = {verdict.claim: verdict for verdict in before}
-    for verdict in now:
-        if verdict.verdict != old[verdict.claim].verdict:
-            estimates = f"{format_number(verdict.estimate)} for {format_number(old[verdict.claim].estimate)}"
-            words = f"{verdict_label(verdict)} for {verdict_label(old[verdict.claim])}"
-            yield f"{verdict.claim} would be {words}: estimate {estimates}"
+    for verdict in judge_all([claim for claim in claims if claim["id"] in old], results):
+        last = old[verdict.claim]
+        if verdict.verdict != last.verdict:
+            estimates = f"{format_number(verdict.estimate)} for {format_number(last.estimate)}"
+            yield f"{verdict.claim} would be {verdict_label(verdict)} for {verdict_label(last)}: estimate {estimates}"
 
 
-def recompute(
-    lock: Lock, facts: ReportFacts, committed: Results, manner: RunOptions, *, every_run: bool
-) -> RecomputedRuns:
+def recompute(lock: Lock, facts: ReportFacts, manner: RunOptions, *, every_run: bool) -> RecomputedRuns:
     """Compute runs of a report again.
 
     Args:
         lock: of the report.
         facts: of the report.
-        committed: its rows.
         manner: how many workers there are, and where progress is shown.
         every_run: whether all runs are computed, tuning runs included. Otherwise it is a sample, with the choices that
             the report holds.
@@ -201,10 +219,7 @@ def recompute(
             if plan.undecided and not every_run:
                 what = "asks for choices on tuning seeds that its report does not hold"
                 raise LabError(Issue("differs", str(lock.spec), what, "lnlab report, then lnlab lock"))
-            if every_run:
-                chosen = plan
-            else:
-                chosen = sample_of_plan(plan, lock.tables["recorded"], known, possible_ends(plan, committed))
+            chosen = plan if every_run else sample_of_plan(plan, lock.tables["recorded"], known)
             compute_round(store, chosen, store.save_plan(chosen, request.spec), request, known, manner)
             results = store.found(chosen)
             if not results.ended:
@@ -215,13 +230,64 @@ def recompute(
             if not plan.undecided:
                 break
             decisions = (*decisions, *decide_tuning(plan.undecided, results))
-    steps = {run.key: run.steps for run in plan.runs}
-    cut = sum(run.steps < steps[run.key] for run in chosen.runs)
+        results = replace(results, tables=dict(results.tables), scans={})
     return RecomputedRuns(
         results=results,
         decisions=decisions,
+        claims=claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True)),
         runs=len(chosen.runs),
         planned=len(plan.runs),
-        cut=cut,
         seconds=time.monotonic() - started,
     )
+
+
+def sample_of_plan(plan: Plan, salt: str, known: "Registries") -> Plan:
+    """The plan of runs that are drawn by lot, variant by variant, until ``LARGEST_SAMPLE`` is spent.
+
+    One run of each variant at most. Which they are follows from the salt, so that no author knows them before the lock
+    is written.
+    """
+
+    def lot(*parts: object) -> str:
+        return digest([salt, *map(str, parts)])
+
+    by_variant: dict[str, list[Run]] = {}
+    for run in plan.runs:
+        by_variant.setdefault(run.variant, []).append(run)
+    drawn = [min(runs, key=lambda run: lot(run.variant, run.seed)) for runs in by_variant.values()]
+    chosen: list[Run] = []
+    for run in sorted(drawn, key=lambda run: lot(run.variant)):
+        if not chosen or flops_of_plan(plan_of_runs(plan, [*chosen, run]), known) <= LARGEST_SAMPLE:
+            chosen.append(run)
+    return plan_of_runs(plan, chosen)
+
+
+def flops_of_plan(plan: Plan, known: "Registries") -> float:
+    """FLOPs of a plan. A trajectory counts as far as its runs go."""
+    total = 0.0
+    for unit in plan.trajectories:
+        train = {**unit.setting["train"], "steps": unit.steps}
+        total += cost({**unit.setting, "train": train}, unit.measurements, known).flops
+    return total
+
+
+def plan_of_runs(plan: Plan, runs: Sequence[Run]) -> Plan:
+    """The plan of some runs alone: what several of them need is measured once, on the first that needs it."""
+    run_by_key = {run.key: run for run in plan.runs if run in runs}
+    needs = tuple(need for need in plan.needs if need[0] in run_by_key)
+    steps: dict[str, int] = {}
+    measurements: dict[str, dict[str, Measurement]] = {}
+    for run in run_by_key.values():
+        steps[run.trajectory] = max(run.steps, steps.get(run.trajectory, 0))
+        measurements[run.trajectory] = {}
+    seen: set[str] = set()
+    for run_key, step, probe, key in needs:
+        if key not in seen:
+            seen.add(key)
+            measurements[run_by_key[run_key].trajectory][key] = Measurement(key, step, probe)
+    trajectories = tuple(
+        replace(unit, steps=steps[unit.key], measurements=tuple(measurements[unit.key].values()))
+        for unit in plan.trajectories
+        if unit.key in steps
+    )
+    return replace(plan, runs=tuple(run_by_key.values()), trajectories=trajectories, needs=needs)

@@ -94,7 +94,8 @@ def test_numbers_are_counted_and_measured(lnlab, repository, factor, reported):
     )
     changed, total = rows.filter(chosen).height, rows.filter(quantity="gradient_norm").height
     result = lnlab("diff", "reports/tiny", "other")
-    line = f"gradient_norm: {total} rows → {total} rows, {changed} of {total} differ in 2 variants, by at most 2.0e-01"
+    line = f"gradient_norm, initial: {total} numbers → {total} numbers, {changed} of {total} differ in 2 variants, "
+    line += f"by at most 2.0e-01 of themselves, {changed} beyond their margin"
     assert result.code == reported
     assert (line in result.out) == reported, result.out
 
@@ -105,7 +106,7 @@ def test_rows_seeds_and_settings_that_one_side_lacks_are_named(lnlab, repository
     pl.read_parquet(sites).slice(3).write_parquet(sites)
     total = pl.read_parquet(REPORT / "data/sites.parquet").height
     cut = lnlab("diff", "reports/tiny", "other")
-    assert f"{total} rows → {total - 3} rows, 0 of {total - 3} differ" in cut.out
+    assert f"{total} numbers → {total - 3} numbers, 0 of {total - 3} differ" in cut.out
     back = lnlab("diff", "other", "reports/tiny")
     assert f"0 of {total - 3} differ, 3 more" in back.out
     text = Path("specs/tiny.yaml").read_text()

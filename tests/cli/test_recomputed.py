@@ -8,13 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.recomputed import recomputation
+from lnlab.app.recomputed import flops_of_plan, plan_of_runs, recomputation, sample_of_plan
 from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.consoles import stderr_console
-from lnlab.record.locks.equivalence import compare_results, rows_put_in
-from lnlab.record.locks.lock_report import MARGINS
-from lnlab.record.locks.subset import MOST_VARIANTS, plan_of_runs, stratified_runs
+from lnlab.record.comparison.numbers import compare_numbers
 from lnlab.record.registries import load_registries
 from lnlab.report.folder import read_folder
 
@@ -52,7 +50,7 @@ def test_a_sample_and_all_runs_are_computed_again_to_the_last_bit(lnlab, reposit
     verified = lnlab("verify", "specs/tiny.yaml", "--level", "2", "-w", "1")
     assert verified.code == 0, verified.out
     assert verified.out.endswith(
-        "2 of 6 runs, drawn from all variants and computed again from nothing, have the same rows to the last bit.\n"
+        "2 of 6 runs, drawn by lot and computed again from nothing, have the same rows to the last bit.\n"
     )
     assert "2 of 6 runs computed again in" in verified.err
     every = again(every_run=True)
@@ -66,13 +64,13 @@ def test_rows_that_were_not_measured_are_reported_with_their_size_and_the_verdic
     change_rows(lambda rows: rows.with_columns(value=pl.when(here).then(pl.col("value") / 2).otherwise("value")))
     found = again(every_run=True)
     (difference,) = found.differences
-    assert difference.where == ROWS.as_posix()
+    assert difference.where == "reports/tiny"
     assert "gradient_norm, initial: 105 of 210 numbers computed again" in difference.what
     most = "by up to 75 % of themselves; most of all placement=post, seed 2, step 0, decoder layer 2 feed_forward w2: "
     assert most in difference.what
     assert not found.exact
     change_rows(of_post(0.5))
-    assert any("no verdict changes" in note for note in again(every_run=True).notes)
+    assert any("no verdict is another" in note for note in again(every_run=True).notes)
 
 
 def test_a_verdict_that_the_new_rows_would_change_is_named(repository):
@@ -114,7 +112,7 @@ def with_values(results, value):
 
 
 def beyond(committed, computed):
-    return sum(quantity.beyond for quantity in compare_results(committed, computed, MARGINS))
+    return sum(quantity.beyond for quantity in compare_numbers(committed, computed))
 
 
 def trained(results, at=20):
@@ -129,10 +127,10 @@ def trained(results, at=20):
 
 def test_equal_rows_are_equal_and_rounding_is_within_the_margin(tables):
     runs = tables.runs["run"].to_list()[:2]
-    same = compare_results(tables, sampled(tables, runs), MARGINS)
+    same = [*compare_numbers(tables, sampled(tables, runs))]
     assert [(q.label, q.numbers, q.unequal) for q in same] == [("how it ended", 2, 0), ("gradient_norm, initial", 4, 0)]
     rounded = with_values(sampled(tables, runs), pl.col("value") * (1 + 2e-6))
-    (_, moved) = compare_results(tables, rounded, MARGINS)
+    (_, moved) = compare_numbers(tables, rounded)
     assert (moved.unequal, moved.beyond) == (4, 0)
     assert moved.margins == pytest.approx(0.02, rel=0.05)
 
@@ -171,24 +169,15 @@ def test_a_run_may_diverge_only_where_seeds_of_its_variant_differ_in_that(tables
     assert beyond(committed, larger) == 6
 
 
-def test_rows_computed_again_take_the_place_of_the_old_ones(tables):
-    runs = tables.runs["run"].to_list()[1:3]
-    changed = with_values(sampled(tables, runs), pl.col("value") * 2)
-    mixed = rows_put_in(tables, changed)
-    assert mixed.runs.equals(tables.runs)
-    ratios = mixed.tables["sites"]["value"] / tables.tables["sites"]["value"]
-    assert ratios.to_list() == [2.0 if run in runs else 1.0 for run in tables.tables["sites"]["run"]]
-
-
-def test_runs_keep_the_variant_and_the_keys_that_the_report_has_of_them(tables):
+def test_a_run_that_has_another_variant_and_other_measurements_today_is_the_same_run(repository, monkeypatch):
     """As where a piece got a parameter since: today's plan has other keys of variants and measurements."""
-    renamed = {name: rows.with_columns(variant=pl.lit("new")) for name, rows in tables.tables.items() if rows.height}
-    renamed["sites"] = renamed["sites"].with_columns(pl.col("value") * 2, measurement=pl.lit("new"))
-    today = replace(tables, runs=tables.runs.with_columns(variant=pl.lit("new"), setting=pl.lit("{}")), tables=renamed)
-    mixed = rows_put_in(tables, replace(today, tables={**tables.tables, **renamed}))
-    assert mixed.runs.equals(tables.runs)
-    assert mixed.tables["sites"]["variant"].equals(tables.tables["sites"]["variant"])
-    assert (mixed.tables["sites"]["value"] / tables.tables["sites"]["value"]).unique().to_list() == [2.0]
+    for path in sorted(ROWS.parent.glob("*.parquet")):
+        rows = pl.read_parquet(path)
+        if "variant" in rows.columns:
+            changed = rows.with_columns(pl.format("{}{}", pl.lit("f"), pl.col("variant").str.slice(1)).alias("variant"))
+            changed.write_parquet(path)
+    found = again(every_run=True)
+    assert (found.differences, found.exact) == ((), True)
 
 
 @pytest.mark.parametrize("fault", ["ten percent", "swapped labels", "other seeds", "other formula"])
@@ -222,25 +211,25 @@ def plan(committed):
     return compile_request(Request(committed / "specs" / "tiny.yaml"), load_registries(()))[0]
 
 
-def test_a_run_of_every_variant_is_drawn_and_which_one_nobody_knows_before(plan):
-    drawn = stratified_runs(plan, "a")
-    assert [run.variant for run in drawn] == list(dict.fromkeys(run.variant for run in plan.runs))
-    assert drawn == stratified_runs(plan, "a")
-    seeds = {tuple(run.seed for run in stratified_runs(plan, str(salt))) for salt in range(20)}
-    assert len(seeds) > 5
-
-
-def test_of_many_variants_trained_and_untrained_ones_are_drawn_in_their_proportion(plan):
-    runs = [
-        replace(plan.runs[0], variant=str(n), steps=100 * (n % 4 == 0), key=str(n)) for n in range(5 * MOST_VARIANTS)
-    ]
-    drawn = stratified_runs(replace(plan, runs=tuple(runs)), "a")
-    assert len(drawn) == MOST_VARIANTS
-    assert sum(run.steps > 0 for run in drawn) == MOST_VARIANTS // 4
+@pytest.mark.parametrize(("room", "runs"), [(1e30, 2), (0.0, 1)])
+def test_runs_of_other_variants_are_drawn_while_there_is_room_and_which_nobody_knows_before(
+    plan, monkeypatch, room, runs
+):
+    known = load_registries(())
+    monkeypatch.setattr("lnlab.app.recomputed.LARGEST_SAMPLE", room)
+    drawn = [sample_of_plan(plan, str(salt), known) for salt in range(20)]
+    assert (
+        {len({run.variant for run in sample.runs}) for sample in drawn}
+        == {len(sample.runs) for sample in drawn}
+        == {runs}
+    )
+    assert [run.key for run in sample_of_plan(plan, "0", known).runs] == [run.key for run in drawn[0].runs]
+    assert len({tuple(run.key for run in sample.runs) for sample in drawn}) > 3
+    assert flops_of_plan(drawn[0], known) <= flops_of_plan(plan, known)
 
 
 def test_the_plan_of_some_runs_measures_all_that_they_need_once(plan):
-    runs = stratified_runs(plan, "a")
+    runs = plan.runs[:1] + plan.runs[-1:]
     chosen = plan_of_runs(plan, runs)
     assert {need[0] for need in chosen.needs} == {run.key for run in runs}
     measured = [measurement.key for unit in chosen.trajectories for measurement in unit.measurements]

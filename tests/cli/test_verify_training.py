@@ -10,15 +10,10 @@ import polars as pl
 import pytest
 
 from lnlab.app.recomputed import recomputation
-from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.cli import main
-from lnlab.compile.decisions import decision_from_json
 from lnlab.consoles import stderr_console
-from lnlab.record.locks import subset
-from lnlab.record.locks.equivalence import compare_results, rows_put_in
-from lnlab.record.locks.lock_report import MARGINS
-from lnlab.record.registries import load_registries
+from lnlab.record.comparison.numbers import compare_numbers
 from lnlab.report.folder import read_folder
 from tests.support.toy_specs import SMALLEST, toy_spec
 
@@ -65,103 +60,11 @@ def tables(locked):
     return read_folder(locked / REPORT)[1]
 
 
-@pytest.fixture(scope="module")
-def plan(locked):
-    known, overrides = load_registries(()), ("select=null", "sweep=[{placement: [post, pre]}]")
-    return compile_request(Request(locked / "specs/tuned.yaml", None, overrides), known)[0], known
-
-
-def ends_of(plan):
-    """Every run of a plan may be stopped where its gradients are measured."""
-    return {run.key: [2, 4, 6, 8] for run in plan.runs}
-
-
-def steps_of(plan):
-    return {run.steps for run in plan.runs}
-
-
-@pytest.mark.parametrize(("room", "steps"), [(1e30, 8), (0.0, 2)])
-def test_a_sample_that_would_take_long_ends_at_a_measured_step(plan, monkeypatch, room, steps):
-    monkeypatch.setattr(subset, "LARGEST_SAMPLE", room)
-    sample = subset.sample_of_plan(plan[0], "salt", plan[1], ends_of(plan[0]))
-    assert steps_of(sample) == {steps}
-    assert max(need[1] for need in sample.needs) == steps
-    assert {unit.steps for unit in sample.trajectories} == {steps}
-
-
-def test_it_goes_as_far_as_there_is_room(plan, monkeypatch):
-    def flops(most):
-        monkeypatch.setattr(subset, "LARGEST_SAMPLE", most)
-        sample = subset.sample_of_plan(plan[0], "salt", plan[1], ends_of(plan[0]))
-        return steps_of(sample).pop(), subset.flops_of_plan(sample, plan[1])
-
-    (shortest, least), (longest, most) = flops(0.0), flops(1e30)
-    assert (shortest, longest) == (2, 8)
-    middle, size = flops((least + most) / 2)
-    assert middle in (4, 6)
-    assert least < size <= (least + most) / 2
-
-
-def test_a_run_may_be_stopped_once_every_probe_has_a_number(locked, tables, plan):
-    facts = read_folder(locked / REPORT)[0]
-    chosen = tuple(decision_from_json(entry) for entry in facts.decisions)
-    whole = compile_request(Request(locked / "specs/tuned.yaml"), plan[1], chosen)[0]
-
-    def ends(sites):
-        found = subset.possible_ends(whole, replace(tables, tables={**tables.tables, "sites": sites}))
-        assert {run[:16] for run in found} == set(sites.filter(pl.col("step") > 0)["run"])  # as a report names them
-        return {tuple(steps) for steps in found.values()}
-
-    sites = tables.tables["sites"]
-    assert ends(sites) == {(2, 4, 6, 8)}
-    late = sites.filter(pl.col("step") >= 6).with_columns(measurement=pl.lit("of another probe"))
-    assert ends(pl.concat([sites, late])) == {(6, 8)}
-
-
-def shortened(tables, steps):
-    """The rows as if every run had been computed up to an earlier update."""
-    runs = tables.runs.with_columns(steps=pl.lit(steps, pl.Int64), done=pl.lit(steps, pl.Int64))
-    ahead = pl.when(pl.col("quantity").is_in(["loss", "global_gradient_norm"])).then(1).otherwise(0)
-    parts = {
-        "curves": tables.tables["curves"].filter(pl.col("step") + ahead <= steps),
-        "sites": tables.tables["sites"].filter(pl.col("step") <= steps),
-    }
-    return replace(tables, runs=runs, tables={**tables.tables, **parts})
-
-
-def test_a_run_that_was_computed_in_part_is_held_to_what_it_was_then(tables):
-    part = shortened(tables, 4)
-    compared = compare_results(tables, part, MARGINS)
-    assert not any(quantity.unequal for quantity in compared)
-    numbers = {quantity.table: quantity.numbers for quantity in compared if quantity.label.endswith("norm, trained")}
-    kept = part.tables["sites"].filter(pl.col("step") > 0).height
-    assert numbers["sites"] == kept
-    assert kept < tables.tables["sites"].filter(pl.col("step") > 0).height
-    sites = part.tables["sites"].with_columns(value=pl.when(pl.col("step") == 4).then(0.0).otherwise("value"))
-    changed = compare_results(tables, replace(part, tables={**part.tables, "sites": sites}), MARGINS)
-    assert sum(quantity.unequal for quantity in changed) == sites.filter(pl.col("step") == 4).height
-
-
-def test_an_end_after_that_update_is_not_looked_for_and_one_before_it_is(tables):
-    def ends(done):
-        late = tables.runs.with_columns(status=pl.lit("diverged"), done=pl.lit(done, pl.Int64))
-        return compare_results(replace(tables, runs=late), shortened(tables, 4), MARGINS)[0].unequal
-
-    assert (ends(6), ends(4), ends(3)) == (0, 0, 4)
-
-
-def test_later_rows_of_a_run_that_was_computed_in_part_stay(tables):
-    part = shortened(tables, 4)
-    doubled = part.tables["sites"].with_columns(pl.col("value") * 2)
-    mixed = rows_put_in(tables, replace(part, tables={**part.tables, "sites": doubled}))
-    assert mixed.runs.equals(tables.runs)
-    keys = [name for name in tables.tables["sites"].columns if name != "value"]
-    both = tables.tables["sites"].join(mixed.tables["sites"], on=keys, nulls_equal=True, suffix="_now")
-    assert both.height == mixed.tables["sites"].height == tables.tables["sites"].height
-    ratios = (
-        both.filter(pl.col("value") > 0).group_by("step").agg((pl.col("value_now") / pl.col("value")).mean().round(9))
-    )
-    assert dict(ratios.iter_rows()) == {0: 2.0, 2: 2.0, 4: 2.0, 6: 1.0, 8: 1.0}
+def test_a_trained_run_that_diverged_before_is_not_one_that_finished(tables):
+    late = tables.runs.with_columns(status=pl.lit("diverged"), done=pl.lit(6, pl.Int64))
+    ends, *_ = compare_numbers(replace(tables, runs=late), tables)
+    assert (ends.numbers, ends.unequal, ends.beyond) == (4, 4, 4)
+    assert not any(one.unequal for one in compare_numbers(tables, tables))
 
 
 @pytest.mark.nightly

@@ -47,9 +47,9 @@ def verify(
     seconds.
     Level 1: in addition, page, figures, tables and notebook are drawn again from the committed data to the same bytes.
     Takes minutes for many reports. --workers draws several at once.
-    Level 2: in addition, one run of every variant (of forty variants at most) is computed again in an empty store.
-    Training is cut short where that would take long.
-    Level 3: every run is computed again, with those that choose a value.
+    Level 2: in addition, runs drawn by lot are computed again in an empty store, one of a variant at most, until a
+    minute or two is spent.
+    Level 3: every run is computed again, with those that choose a value, and compared as lnlab diff compares.
 
     On a processor and a torch like those of the committed runs, every number has to be equal to the last bit. On
     others, or where the committed runs do not name theirs, it has to be within the margins of the lock. Differences are

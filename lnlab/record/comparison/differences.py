@@ -7,8 +7,8 @@ from typing import TypeVar
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import verdict_label
 from lnlab.keys import Json, canonical
-from lnlab.record.comparison.row_differences import number_differences
-from lnlab.record.comparison.sides import EVERY_RUN, Side, line_of_value
+from lnlab.record.comparison.numbers import EVERY_RUN, ComparedQuantity, compare_numbers, other_numbers
+from lnlab.record.comparison.sides import Side, line_of_value
 from lnlab.report.rounding import rounded
 from lnlab.report.words.verdict_words import verdict_interval
 from lnlab.report.words.wording import count_noun
@@ -87,7 +87,8 @@ def compare(a: Side, b: Side) -> Comparison:
         by_kind["spec"] = list(_mapping_differences(*leaves, line_of_value))
     by_kind["runs"] = [*_mapping_differences(a.seeds, b.seeds, "seeds {}".format), *_key_differences(a.keys, b.keys)]
     if a.results is not None and b.results is not None:
-        by_kind["numbers"] = [SideDifference(*entry) for entry in number_differences(a.results, b.results)]
+        numbers = other_numbers(compare_numbers(a.results, b.results))
+        by_kind["numbers"] = [SideDifference(one.label, *_number_texts(one)) for one in numbers]
     if a.verdicts is not None and b.verdicts is not None:
         pairs = {claim: (a.verdicts.get(claim), b.verdicts.get(claim)) for claim in (*b.verdicts, *a.verdicts)}
         differing = [pair for pair in pairs.items() if _outcome(pair[1][0]) != _outcome(pair[1][1])]
@@ -111,6 +112,19 @@ def compare(a: Side, b: Side) -> Comparison:
         provenance=provenance,
         compared=count_noun(len({**(a.verdicts or {}), **(b.verdicts or {})}), "claim"),
     )
+
+
+def _number_texts(one: ComparedQuantity) -> tuple[str, str]:
+    """What differs between the numbers of one quantity, in words for each side."""
+    number, variants = one.changed
+    says = f"{number:,} of {one.numbers:,} differ"
+    if number:
+        size = "more than any number" if one.relative == float("inf") else f"{one.relative:.1e} of themselves"
+        beyond = one.beyond - one.lacking
+        within = f"{beyond:,} beyond their margin" if beyond > 0 else "within their margins"
+        says += f" in {count_noun(variants, 'variant')}, by at most {size}, {within}"
+    more = f", {one.more:,} more" if one.more else ""
+    return f"{one.numbers + one.lacking:,} numbers", f"{one.numbers + one.more:,} numbers, {says}{more}"
 
 
 def _mapping_differences(

@@ -11,6 +11,7 @@ from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.record.comparison.numbers import EVERY_RUN, variant_names
 from lnlab.record.comparison.revisions import checked_out
 from lnlab.record.locks.folder_contents import read_committed, seeds_text
 from lnlab.record.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
@@ -24,9 +25,6 @@ from lnlab.tables import Results
 
 if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
-
-EVERY_RUN = "every run"
-"""The name of a variant where nothing varies."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +80,6 @@ def read_side(name: str, profile: str | None, known: "Registries | None" = None)
             raise LabError(Issue("not-found", name, what, "name a spec, a lock or the folder of a report"))
         else:
             yield _spec_side(name, path, profile, known)
-
-
-def variant_names(results: Results) -> dict[str, str]:
-    """Variant key -> its axes in words: ``placement=post model.layers=6``."""
-    points: dict[str, str] = {}
-    named = results.axes.join(results.runs.select("run", "variant"), on="run", how="inner", maintain_order="left")
-    for variant, axis, label in (
-        named.unique(["variant", "axis"], maintain_order=True).select("variant", "axis", "label").iter_rows()
-    ):
-        points[variant] = f"{points.get(variant, '')} {axis}={label}".lstrip()
-    return {variant: points.get(variant, EVERY_RUN) for variant in results.runs["variant"].unique(maintain_order=True)}
 
 
 def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None = None) -> Side:

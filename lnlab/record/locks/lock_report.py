@@ -14,6 +14,7 @@ from lnlab.errors import CorpusError, LabError, ReportError
 from lnlab.files import replacing
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest
+from lnlab.record.comparison.numbers import MARGINS
 from lnlab.record.locks.folder_contents import derived_tables, read_committed
 from lnlab.record.locks.lock_text import LockTables, lock_text, parse_lock
 from lnlab.report.contents import is_report
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
 
 LOCK_FORMAT = 1
 LOCK_SUFFIX = ".lock"
-MARGINS = {"initial": 1e-4, "trained": 4.0, "rounding": 1e-6}
-"""How far a number may move on a machine of another kind.
-
-initial: of an untrained model, relative to its size. trained: in standard deviations over seeds. rounding: numbers that
-are smaller than this share of the largest one of their quantity are rounding noise.
-"""
 UNCONFIRMED = ("code", "corpora", "margins")
 """Tables that nothing in the folder of a report confirms. A lock holds a digest of them."""
 LARGEST_LOCK = 4 * 1024 * 1024

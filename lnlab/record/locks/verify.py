@@ -13,11 +13,11 @@ from lnlab.record.locks.rendered import render_all
 from lnlab.report.words.look_words import frozen_sentence
 
 LEVELS = ("intact", "rendered", "sampled", "computed")
-"""What each level adds: files as locked, pages drawn again from their data, a run of every variant, every run."""
+"""What each level adds: files as locked, pages drawn again from their data, runs drawn by lot, every run."""
 _STATEMENTS = (
     "every committed file is the one that was locked",
     "every page, figure, table and notebook is drawn again to the same bytes from its data",
-    "{runs} of {planned} runs, drawn from all variants{cut} and computed again from nothing, have the same rows {how}",
+    "{runs} of {planned} runs, drawn by lot and computed again from nothing, have the same rows {how}",
     "all {planned} runs, computed again from nothing, have the same rows {how}",
 )
 
@@ -29,12 +29,10 @@ class ComputedAgain:
     Attributes:
         runs: how many runs.
         planned: how many runs the spec asks for.
-        cut: how many of the runs were computed up to an earlier update than their last.
     """
 
     runs: int = 0
     planned: int = 0
-    cut: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,13 +85,10 @@ class Verification:
             read = sum(report.read for report in self.reports)
             statements = []
             if computed:
-                runs, planned, cut = (
-                    sum(getattr(report, name) for report in computed) for name in ("runs", "planned", "cut")
-                )
+                runs, planned = (sum(getattr(report, name) for report in computed) for name in ("runs", "planned"))
                 exact = all(report.exact for report in computed)
                 how = "to the last bit" if exact else "within the margins of the lock"
-                part = f" ({cut:,} of them in part)" if cut else ""
-                words = {"runs": f"{runs:,}", "planned": f"{planned:,}", "how": how, "cut": part}
+                words = {"runs": f"{runs:,}", "planned": f"{planned:,}", "how": how}
                 statements.append(_STATEMENTS[self.level].format(**words))
             if read:
                 of = "1 file of a table is" if read == 1 else f"{read:,} files of tables are"

@@ -13,7 +13,7 @@ from lnlab.compile.front import claim_location
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.record.comparison.sides import variant_names
+from lnlab.record.comparison.numbers import variant_names
 from lnlab.record.locks.folder_contents import seeds_text
 from lnlab.record.tracing.quantities import QuantityDefinition, condition_text, define_quantity
 from lnlab.record.tracing.sources import TracedExperiment

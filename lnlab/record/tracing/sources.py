@@ -13,7 +13,7 @@ import polars as pl
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.errors import LabError, ReportError, nearest
 from lnlab.issues import Issue
-from lnlab.record.comparison.sides import variant_names
+from lnlab.record.comparison.numbers import variant_names
 from lnlab.record.judging import claims_as_judged, plan_verdicts
 from lnlab.report.contents import is_report, reports_below
 from lnlab.report.facts import ReportFacts, facts_from_json
