@@ -1,5 +1,6 @@
 """The sweep resolved: every point becomes a setting, equal ones are merged, and contradictions are reported."""
 
+import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -151,10 +152,11 @@ def _replaced_flaws(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], resolv
     replaced = []
     for grid in sweep_grids:
         paths = [[{path_words(effect.path) for effect in effects} for effects in axis.effects] for axis in grid.axes]
-        replaced.append(set[tuple[str, ...]]().union(*(set.intersection(*words) for words in paths if words)) - changed)
+        replaced.append(set[tuple[str, ...]]().union(*(set.intersection(*words) for words in paths if words)))
     for flaw in resolver.setting(interned_parts(base))[1]:
         below = (any(flaw.path[: len(path)] == path for path in paths) for paths in replaced)
-        if is_written(base, flaw.path) and all(below):
+        is_changed = any(all(map(operator.eq, flaw.path, path)) for path in changed)
+        if is_written(base, flaw.path) and all(below) and not is_changed:
             yield flaw.at(merged.location(flaw.path))
 
 

@@ -16,17 +16,17 @@ BANNED = {
     "predicts, says, shows": r"\btells (?!how\b)\w+|\b(?:is|are|be|was) told\b",
     "with running statistics, at inference": r"\b(?:loss|BatchNorm|logits|batch|statistics cost) in use\b",
     "variant": r"\barms?\b",
-    "measurement": r"\b(?:a|first|its) look\b(?! at \d)",  # a look at 40 seeds is the term of sequential tests
+    "measurement": r"\b(?:a|first|its) look\b(?! at \d| \(| on the same)",  # a look at 40 seeds is a term
     "ranges from, is between": r"\bgoes from\b",
     "seeds within": r"\bseeds? inside\b",
-    "accepted range": r"\bregions?\b(?! of high curvature)|\breaches across\b",
+    "accepted range": r"(?<!conditioned )\bregions?\b(?! of high curvature)|\breaches across\b",
     "is it ...?": r"\bwhose is it\b",
     "falls": r"\bfalls away\b",
     "reproduce": r"\bMake it again\b|\b[Bb]eside this page\b|\bThe data behind\b",
     "label per ...": r"\b(?:one|a|each) (?:label|number|panel|row|line) an? (?:seed|sentence|variant|method|value)\b",
     "0.5": r"(?<![\w.\])…-])(?<!beta2 )(?<!momentum )\.\d",  # names of variants are those of stored runs
     "a classifier, an encoder": r"\ban (?:classifier|decoder|language)\b|\ba (?:encoder|Adam)\b",
-    "one layer": r"(?<![\d.,–−/×^+-])(?<![\d.,–−/×^] )\b1 (?:layers|seeds|runs|variants|tokens|epochs|claims)\b",
+    "one layer": r"(?<![\d.,–−/×^+-])(?<![\d.,–−/×^] )(?<!to )\b1 (?:layer|seed|run|variant|token|epoch|claim)s\b",
 }
 """By what stands in its place."""
 

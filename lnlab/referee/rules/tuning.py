@@ -124,9 +124,11 @@ def tolerated_at_the_end(study: Study) -> Iterator[Remark]:
                 continue
             seeds = f"{round(max(above, below) * len(values))} of {len(values)} seeds"
             if above > below:
-                says = f"{arm.name}: {seeds} bear the largest of {len(rates)} rates, so the true one may be larger."
+                says = (
+                    f"{arm.name}: {seeds} train at the largest of {len(rates)} rates, too; the true one may be larger."
+                )
             else:
-                says = f"{arm.name}: {seeds} bear none of the {len(rates)} rates, and smaller ones were not tried."
+                says = f"{arm.name}: {seeds} train at none of the {len(rates)} rates, and smaller ones were not tried."
             stronger = _only_stronger(verdict, place, upwards=above > below)
             says += " That could only strengthen this verdict." if stronger else ""
             yield Remark(says, (verdict.claim,), asks=not stronger)
