@@ -11,7 +11,7 @@ g‖². Gradients are summed in float32, and their squares in float64. A bias wh
 that of keys, has no norm, and its noise share is rounding noise (``rounding``).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 import torch
@@ -82,7 +82,7 @@ def gradient_norm(
     if batches == "step":
         named = next_update_gradient(state)
         entries = [(site, g) for site, g in values_by_site(state.model, named) if biases or g.dim() > 1]
-        _require_matrices(entries)
+        _require_matrices(entries, named)
         sites, gradients = zip(*entries, strict=True)
         norm = frobenius_norms(gradients)
         rms = norm / torch.tensor([g.numel() for g in gradients], dtype=torch.float64).sqrt()
@@ -93,7 +93,7 @@ def gradient_norm(
         tokens = torch.zeros(batches, dtype=torch.float64)
         with evaluating(state.model), separated(state.model) as leaves, torch.enable_grad():
             selected = [(site, p) for site, p in leaves if biases or p.dim() > 1]
-            _require_matrices(selected)
+            _require_matrices(selected, leaves)
             sites, parameters = zip(*selected, strict=True)
             sums = [accumulator(p) for p in parameters]
             norms = torch.zeros(batches, len(parameters), dtype=torch.float64)
@@ -117,8 +117,11 @@ def gradient_norm(
         yield {"quantity": _QUANTITIES[5], **site.row(), "value": share}
 
 
-def _require_matrices(selected: Sequence[tuple[Site, Tensor]]) -> None:
-    """Refuse a model without matrices, such as one of gates and scales alone."""
+def _require_matrices(selected: Sequence[tuple[Site, Tensor]], trained: Collection[object]) -> None:
+    """Refuse a model in which nothing is trained, and one without trained matrices, such as one of gates alone."""
+    if not trained:
+        what = "gradient_norm: no parameter of the model is trained, so none has a gradient"
+        raise LabError(Issue("unsupported", "", what, "leave the probe out, or let some parameters require gradients"))
     if not selected:
         what = "gradient_norm: no matrix of the model is trained: its trained parameters are vectors or scalars"
         raise LabError(

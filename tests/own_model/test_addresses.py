@@ -83,17 +83,23 @@ def every_square(model, _):
 def test_every_parameter_is_measured_once(model):
     """By name, by size and by gradient; what curvature runs over is every one that is trained."""
     trained = [p for p in model.parameters() if p.requires_grad]
-    probes = ["parameter_size", {"kind": "gradient_norm", "biases": True}]
-    probes += [{"kind": "sharpness", "steps": 2}] if trained else []
-    m = lnlab.measure(model, [None], every_square, probes=probes)
-    for quantity, shift, factor in (("parameter_norm", 0, 1), ("gradient_norm", 1, 2)):
+    of_trained = [{"kind": "gradient_norm", "biases": True}, {"kind": "sharpness", "steps": 2}]
+    m = lnlab.measure(model, [None], every_square, probes=["parameter_size", *(of_trained if trained else [])])
+    for quantity, shift, factor in (("parameter_norm", 0, 1), *([("gradient_norm", 1, 2)] if trained else [])):
         values, sites = by_parameter(m.frame(quantity))
-        expected = {name: factor * (p + shift).norm().item() for name, p in model.named_parameters()}
+        named = model.named_parameters()
+        expected = {name: factor * (p + shift).norm().item() for name, p in named if not shift or p.requires_grad}
         assert {name: pytest.approx(x, rel=1e-5) for name, x in values.items()} == expected
         assert len(set(sites)) == len(sites)
     if trained:  # the Hessian is twice the identity
         squares = sum(p.square().sum().item() for p in trained)
         assert m.frame("normalized_sharpness")["value"].item() == pytest.approx(2 * squares, rel=1e-4, abs=1e-12)
+
+
+def test_a_model_that_is_frozen_whole_has_no_gradient():
+    model = nn.Linear(2, 2).requires_grad_(False)
+    with pytest.raises(LabError, match="no parameter of the model is trained"):
+        lnlab.measure(model, [None], every_square, probes=["gradient_norm"])
 
 
 def by_parameter(rows):
