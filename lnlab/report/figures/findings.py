@@ -60,7 +60,7 @@ def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *
             return f"{who} stays level ({seen if log else last}){span}"
         # "LayerNorm rises" would be read as the norm itself
         of_whom = f"the {quantity_name(quantity)} {in_variant(who)}" if quantity else who
-        return f"{count_noun(change.n, 'seed')} leave open whether {of_whom} rises or falls ({seen}){span}"
+        return f"{count_noun(len(pairs), 'seed')} leave open whether {of_whom} rises or falls ({seen}){span}"
     if log:
         return f"{who} {growth_in_words(change.estimate)}{span}"
     return f"{who} {'rises' if change.estimate > 0 else 'falls'} from {first} to {last}{span}"
@@ -128,7 +128,7 @@ def exponent_in_words(slopes: Sequence[float], span: float) -> str:
     verb = "rises" if exponent.estimate > 0 else "falls"
     if exponent.low <= 0 <= exponent.high:
         level = is_level(span**exponent.low, span**exponent.high, log=True)
-        verb = "stays level" if level else f"shows no clear direction over {count_noun(exponent.n, 'seed')}"
+        verb = "stays level" if level else f"shows no clear direction over {count_noun(len(slopes), 'seed')}"
     return f"{verb} (exponent {format_interval(exponent.estimate, exponent.low, exponent.high)})"
 
 

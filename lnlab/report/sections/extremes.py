@@ -176,7 +176,7 @@ def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> It
             if values.count():
                 mean = t_interval(values.drop_nulls().to_list())
                 ends = {"low": mean.low, "high": mean.high} if mean.n > 1 else {}
-                yield _Entry(variant, matrix, quantity, OVER_SEEDS, estimate=mean.estimate, n=mean.n, **ends)
+                yield _Entry(variant, matrix, quantity, OVER_SEEDS, estimate=mean.estimate, n=values.count(), **ends)
         for end, residual in _RESIDUAL_OF_END.items():
             if (values := spectral_number(rows, residual)["value"]).count():
                 largest = float(values.max())  # type: ignore[arg-type]

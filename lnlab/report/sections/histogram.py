@@ -113,7 +113,7 @@ def _finding(histograms: HistogramShares, quantity: str) -> str:
             changes[name] = growth_in_words(change.estimate)
             if change.n > 1 and change.low <= 1 <= change.high:
                 level = is_level(change.low, change.high, log=True)
-                undecided = f"shows no clear direction over {count_noun(change.n, 'seed')}"
+                undecided = f"shows no clear direction over {count_noun(len(pairs), 'seed')}"
                 changes[name] = f"{'stays level' if level else undecided} ({format_short(change.estimate)}×)"
     span = (
         f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count_noun(steps[0], 'update')}"
