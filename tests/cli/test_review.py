@@ -22,6 +22,7 @@ def test_a_spec_that_was_not_run_is_reviewed_by_its_plan_and_nothing_is_written(
 
 def test_the_lines_of_a_report_are_those_of_its_page_and_fail_only_where_asked(lnlab, once, workdir):
     shutil.copytree(once, workdir, dirs_exist_ok=True)  # others read what is stored there
+    shutil.rmtree("reports", ignore_errors=True)  # of another test
     spec = Path("tiny.yaml")
     cited = spec.read_text().replace("seeds: 3", "seeds: 3\nsource: {cite: A paper}", 1)
     spec.write_text(cited.replace("at_least: 1000000", "at_least: 1000000\n    role: source"))

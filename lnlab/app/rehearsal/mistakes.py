@@ -432,7 +432,14 @@ def _readings(claim: Claim, levels: Sequence[Json]) -> Iterator[_Reading]:
     x = along if "order" in claim else over
     for word, selection in selections_by_word({**claim, "of": of}).items():
         yield _Reading(
-            word, tuple(claim.get(word) or ()), tuple(claim["of"]), ordered, selection, x=x, apart=apart, single=single
+            parameter=word,
+            changed=tuple(claim.get(word) or ()),
+            inherited=tuple(claim["of"]),
+            ordered=ordered,
+            selection=selection,
+            x=x,
+            apart=apart,
+            single=single,
         )
 
 
