@@ -322,3 +322,10 @@ def test_the_judge_says_whether_so_many_seeds_can_decide(known, tmp_path, seeds,
     assert len(require_judgeable(request, known).too_few) == undecided
     plan, _ = compile_request(request, known)
     assert len(seeds_judged(plan, plan.experiment.claims[0], plan.claims[0])) == seeds
+
+
+def test_a_section_may_name_a_column_of_what_it_makes_itself(known, tmp_path):
+    """The rule of a table of convergence stands in no row that a run stores."""
+    table = "report: [{kind: convergence_table, title: Rates, where: {rule: learned, split: train}}]\n"
+    request = Request(tmp_path / "spec.yaml", text=SPEC + TRAINS + RATES + table)
+    require_judgeable(request, known)
