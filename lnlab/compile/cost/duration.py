@@ -9,7 +9,7 @@ take to be called. L counts layers, where a decoder layer with cross-attention c
 updates with a gradients each, m of measurements, and n of parameters. p is the number of forward passes that
 measurements are worth. A split that is read whole and products with a curvature have rates of their own. The numbers
 below are seconds on the machine of ``REFERENCE_SPEED``, fitted to the units of the smoke profiles of all shipped specs
-and of the real ones of five. ``benchmarks/estimates.py`` prints estimate against actual.
+and of the real ones of five.
 """
 
 from collections.abc import Collection, Iterator
