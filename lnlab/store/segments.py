@@ -6,7 +6,7 @@ key that follows from the spec here, so that a manifest can give a setting no ot
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,9 +20,8 @@ from lnlab.tables import WRITTEN_BY_WORKERS, encode_parquet
 
 MANIFEST_FORMAT = 1
 LARGEST_MANIFEST = 4 * 1024 * 1024
-LARGEST_PART = 256 * 1024 * 1024
+LARGEST_PART = 64 * 1024 * 1024
 """Bytes of one file of a stretch."""
-MOST_MANIFESTS = 10_000
 _KEY = re.compile(r"[0-9a-f]{64}")
 _STRETCH = re.compile(r"(?:0|[1-9][0-9]{0,11})-[0-9a-f]{24}")
 _FILES = {RECORD_FILE, *(f"{table}.parquet" for table in WRITTEN_BY_WORKERS)}
@@ -106,8 +105,16 @@ def manifest_names(remote: Remote, question: str | None = None) -> list[tuple[st
     ]
 
 
-def read_manifest(remote: Remote, name: str, size: int) -> dict[str, tuple[Segment, ...]]:
+def read_manifest(
+    remote: Remote, name: str, size: int, wanted: Container[str] | None = None
+) -> dict[str, tuple[Segment, ...]]:
     """The units that a manifest lists: trajectory -> segments.
+
+    Args:
+        remote: the place.
+        name: of the manifest there.
+        size: of its file.
+        wanted: the units that are kept of it. None keeps all.
 
     Raises:
         Untrusted: it is too large, or not what its name says, or no manifest.
@@ -128,6 +135,8 @@ def read_manifest(remote: Remote, name: str, size: int) -> dict[str, tuple[Segme
         for trajectory, segments in fields["units"]:
             if _matching(_KEY, trajectory) in units:
                 raise Untrusted(place, "lists a unit twice")
+            if wanted is not None and trajectory not in wanted:
+                continue
             units[trajectory] = tuple(_segment(*entry) for entry in segments)
             if len({segment.stretch for segment in units[trajectory]}) != len(units[trajectory]):
                 raise Untrusted(place, "lists a stretch of work twice")

@@ -404,13 +404,46 @@ def test_a_damaged_segment_is_sent_again_once_it_is_removed(lnlab, once, strange
 def test_more_than_the_limit_is_refused_before_it_is_read(lnlab, stranger):
     def large(fields):
         for unit in fields["units"]:
-            unit[1][0][2][1][1] = 200 * 2**20
+            unit[1][0][2][1][1] = 60 * 2**20
 
     change_manifest(stranger / "remote", large)
-    refused = lnlab("pull", "tiny.yaml", "remote", "--limit", "1")
+    refused = lnlab("pull", "tiny.yaml", "remote", "--limit", "0.25")
     assert refused.code == 2
-    assert "remote: 1.26 GB would be read, and 1.07 GB may be; allow more with --limit" in refused.err
+    assert "remote: 378 MB would be read, rows counted as in memory, and 268 MB may be" in refused.err
+    assert "; allow more with --limit" in refused.err
     assert snapshot() == {}
+
+
+def test_equal_rows_count_as_in_memory_and_manifests_count_too(lnlab, stranger, monkeypatch):
+    """What is small there and large here is refused before it is here."""
+    change_rows(
+        stranger / "remote", lambda t: t.head(1).select(pl.all().repeat_by(1_000_000).explode()), compression="zstd"
+    )
+    scan, unfolded = pl.scan_parquet, []
+
+    def scanned(content):
+        rows = scan(content)
+        unfolded.extend(rows.collect_schema().names())
+        return rows
+
+    monkeypatch.setattr("lnlab.app.stores.unit_checks.pl.scan_parquet", scanned)
+    refused = lnlab("pull", "tiny.yaml", "remote", "--limit", "0.05")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "tensor" not in unfolded
+    assert "would be read, rows counted as in memory, and 53.7 MB may be" in refused.err
+    for number in range(3):
+        content = canonical(
+            {"format": 1, "units": [[f"{number:064x}", [["0-" + "a" * 24, "b" * 64, [["record.json", 1]]]]]]}
+        )
+        other = Path("remote/manifests", f"{number:064x}")
+        other.mkdir()
+        padded = content.encode() + b" " * 500_000
+        (other / digest_bytes(padded)).write_bytes(padded)
+    asked = lnlab("pull", "tiny.yaml", "remote", "-s", "seeds=4", "--limit", "0.001")
+    assert (asked.code, asked.err.count("\n")) == (2, 1)
+    assert "would be read, rows counted as in memory, and 1.07 MB may be" in asked.err
+    # What has arrived stays for the same command with more allowed.
+    assert {name.partition("/")[0] for name in snapshot()} == {"arrivals"}
 
 
 def test_interrupted_at_any_operation_the_store_is_as_it_was_or_whole(lnlab, stranger, monkeypatch):

@@ -1,9 +1,9 @@
 """``lnlab pull``: the units that a spec lacks, taken from another place once each of them is what it says."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from lnlab.store.packing import PackWriter, packs_locked
 from lnlab.store.records.layout import in_stretch_order, trajectory_folder
 from lnlab.store.records.records import StoreReader, TrajectoryContents
 from lnlab.store.remote import Remote, Untrusted, segment_place
-from lnlab.store.segments import MOST_MANIFESTS, Segment, manifest_names, question_of, read_manifest
+from lnlab.store.segments import Segment, manifest_names, question_of, read_manifest
 from lnlab.store.stretch import Stretch
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
@@ -45,8 +45,33 @@ class Pull:
     absent: int
 
 
+MOST_ARRIVING = 32 * 1024 * 1024
+"""Bytes of segments in memory at once, about."""
+
 Listed = dict[str, dict[str, tuple[Segment, str]]]
 """Trajectory -> name of a stretch -> the segment, and the place of the manifest that lists it."""
+
+
+@dataclass
+class _Allowance:
+    """What may be read of a place: its manifests, its segments, and their rows as they lie in memory, together."""
+
+    url: str
+    limit: int
+    _taken: int = 0
+
+    def take(self, size: int) -> None:
+        """Count bytes that are about to be read.
+
+        Raises:
+            StoreError: they are more than may be.
+        """
+        self._taken += size
+        if self._taken > self.limit:
+            most = format_quantity(self.limit, "B")
+            what = f"{format_quantity(self._taken, 'B')} would be read, rows counted as in memory, and {most} may be"
+            remedy = "allow more with --limit if you trust where it comes from"
+            raise StoreError(Issue("too-large", self.url, what, remedy))
 
 
 def pull_units(
@@ -61,7 +86,7 @@ def pull_units(
         store: the store.
         request: the question.
         remote: where from.
-        limit: bytes that may be read of segments.
+        limit: bytes that may be read, rows counted as they lie in memory.
         report: called with the bytes that have arrived, and those of all.
 
     Raises:
@@ -71,7 +96,9 @@ def pull_units(
     """
     known = load_registries(request.plugins)
     content = read_user_file(request.spec, "spec", LARGEST_SPEC) if request.content is None else request.content
-    listing = _Listing(remote, question_of(digest_bytes(content), request.profile, request.overrides))
+    allowance = _Allowance(remote.url, limit)
+    question = question_of(digest_bytes(content), request.profile, request.overrides)
+    seen = 0
     decisions: tuple[Decision, ...] = ()
     new = present = absent = 0
     while True:
@@ -80,7 +107,11 @@ def pull_units(
             unit.key: TrajectoryRequest(unit.steps, {m.key: m.step for m in unit.measurements})
             for unit, _ in store.pending(plan)
         }
-        taken = _pull_stage(store, remote, pending, listing, limit, report) if pending else 0
+        taken = 0
+        if pending:
+            listed, manifests = _listed(remote, question, pending, allowance)
+            seen += manifests
+            taken = _pull_stage(store, remote, pending, listed, allowance, report)
         new, absent = new + taken, absent + len(pending) - taken
         present += len(plan.trajectories) - len(pending)
         chosen = decide_open_choices(plan, store)
@@ -88,76 +119,67 @@ def pull_units(
             break
         decisions = (*decisions, *chosen)
     if not new and not present:
-        raise StoreError(listing.nothing_of(request))
+        raise StoreError(_nothing_of(request, remote, any_manifest=seen > 0))
     store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
     return Pull(new, present, absent)
 
 
-@dataclass
-class _Listing:
-    """What manifests list: first those of this question, then, for what they lack, those of all others."""
+def _listed(
+    remote: Remote, question: str, wanted: Mapping[str, TrajectoryRequest], allowance: _Allowance
+) -> tuple[Listed, int]:
+    """What manifests list of the units, and how many were read: of the question, then of others what is lacking."""
+    found: Listed = {}
+    read: set[str] = set()
 
-    remote: Remote
-    question: str
-    found: Listed = field(default_factory=dict)
-    _read: set[str] = field(default_factory=set)
-
-    def of(self, wanted: Mapping[str, TrajectoryRequest]) -> Listed:
-        """Return the listed segments of these units."""
-        self._read_all(manifest_names(self.remote, self.question))
-        if not wanted.keys() <= self.found.keys():
-            for name, size in manifest_names(self.remote):
-                if wanted.keys() <= self.found.keys():
-                    break
-                self._read_all([(name, size)])
-        return {trajectory: self.found[trajectory] for trajectory in wanted if trajectory in self.found}
-
-    def _read_all(self, names: list[tuple[str, int]]) -> None:
+    def read_all(names: list[tuple[str, int]]) -> None:
         for name, size in names:
-            if name in self._read:
+            if name in read:
                 continue
-            if len(self._read) >= MOST_MANIFESTS:
-                raise Untrusted(self.remote.url, f"has more than {MOST_MANIFESTS:,} manifests")
-            self._read.add(name)
-            place = self.remote.place(name)
-            for trajectory, segments in read_manifest(self.remote, name, size).items():
-                stretches = self.found.setdefault(trajectory, {})
+            read.add(name)
+            place = remote.place(name)
+            listed = read_manifest(remote, name, size, wanted)
+            allowance.take(size)
+            for trajectory, segments in listed.items():
+                stretches = found.setdefault(trajectory, {})
                 for segment in segments:
                     other, _ = stretches.setdefault(segment.stretch, (segment, place))
                     if other != segment:
                         raise Untrusted(place, f"lists {trajectory[:16]}/{segment.stretch} with other bytes")
 
-    def nothing_of(self, request: Request) -> Issue:
-        """Why nothing was there."""
-        if not self._read:
-            return Issue("not-run", self.remote.url, "holds no runs", "name the place that lnlab push wrote to")
-        what = f"has no run of {request.spec} as it is computed here"
-        return Issue(
-            "unreachable", self.remote.url, what, "other versions of lnlab, of a piece or of a corpus have other keys"
-        )
+    read_all(manifest_names(remote, question))
+    if not wanted.keys() <= found.keys():
+        for named in manifest_names(remote):
+            if wanted.keys() <= found.keys():
+                break
+            read_all([named])
+    return found, len(read)
+
+
+def _nothing_of(request: Request, remote: Remote, *, any_manifest: bool) -> Issue:
+    """Why nothing was there."""
+    if not any_manifest:
+        return Issue("not-run", remote.url, "holds no runs", "name the place that lnlab push wrote to")
+    what = f"has no run of {request.spec} as it is computed here"
+    return Issue("unreachable", remote.url, what, "other versions of lnlab, of a piece or of a corpus have other keys")
 
 
 def _pull_stage(
     store: "Store",
     remote: Remote,
     pending: Mapping[str, TrajectoryRequest],
-    listing: _Listing,
-    limit: int,
+    listed: Listed,
+    allowance: _Allowance,
     report: Callable[[int, int], None],
 ) -> int:
     """Take what the plan of a stage lacks, and return the number of units that arrived."""
     reader = StoreReader(store.root)
     lacking: dict[str, dict[str, tuple[Segment, str]]] = {}
-    for trajectory, stretches in listing.of(pending).items():
+    for trajectory, stretches in listed.items():
         here = {record.folder.name for record in reader.read(trajectory).records}
         lacking[trajectory] = {name: entry for name, entry in stretches.items() if name not in here}
     segments = {segment.sha256: segment for stretches in lacking.values() for segment, _ in stretches.values()}
     total = sum(segment.size for segment in segments.values())
-    if total > limit:
-        what = f"{format_quantity(total, 'B')} would be read, and {format_quantity(limit, 'B')} may be"
-        raise StoreError(
-            Issue("too-large", remote.url, what, "allow more with --limit if you trust where it comes from")
-        )
+    allowance.take(total)
     if not segments:
         return 0
     with _arrivals(store) as folder:
@@ -172,16 +194,17 @@ def _pull_stage(
         arrived = 0
         threads = ThreadPoolExecutor(TRANSFER_THREADS)
         try:
-            for size in threads.map(fetch, segments.values()):
-                arrived += size
-                report(arrived, total)
+            for several in _batches(segments.values()):
+                for size in threads.map(fetch, several):
+                    arrived += size
+                    report(arrived, total)
         finally:
             # After a failure nothing more is fetched; what has arrived stays for the next pull.
             threads.shutdown(cancel_futures=True)
         useful = []
         for trajectory in sorted(lacking):
             stored, request = reader.read(trajectory), pending[trajectory]
-            checked = _checked(store, folder, trajectory, lacking[trajectory])
+            checked = _checked(store, folder, trajectory, lacking[trajectory], allowance.take)
             by_name = {stretch.record.folder.name: stretch for stretch in [*stored.stretches, *checked]}
             together = TrajectoryContents([by_name[name] for name in in_stretch_order(by_name)])
             before, after = missing_of_request(stored, request), missing_of_request(together, request)
@@ -194,13 +217,24 @@ def _pull_stage(
                 raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
             writer = PackWriter(store.root)
             for trajectory in useful:
-                # Read again, so that the rows of one unit at a time are in memory.
-                for stretch in _checked(store, folder, trajectory, lacking[trajectory]):
+                # Read again, so that the rows of one stretch at a time are in memory.
+                for stretch in _checked(store, folder, trajectory, lacking[trajectory], lambda _: None):
                     writer.add(stretch, stretch.tables())
-                if writer.is_full:
-                    writer.close()
+                    if writer.is_full:
+                        writer.close()
             writer.close()
     return len(useful)
+
+
+def _batches(segments: Iterable[Segment]) -> Iterator[list[Segment]]:
+    """The segments in their order, as many at once as may be in memory, and one at least."""
+    batch: list[Segment] = []
+    for segment in segments:
+        if batch and sum(other.size for other in batch) + segment.size > MOST_ARRIVING:
+            yield batch
+            batch = []
+        batch.append(segment)
+    yield batch
 
 
 @contextmanager
@@ -229,9 +263,13 @@ def _clear(folder: Path) -> None:
 
 
 def _checked(
-    store: "Store", folder: Path, trajectory: str, stretches: Mapping[str, tuple[Segment, str]]
+    store: "Store",
+    folder: Path,
+    trajectory: str,
+    stretches: Mapping[str, tuple[Segment, str]],
+    count: Callable[[int], None],
 ) -> list[Stretch]:
-    """The stretches of a unit, once its rows are those of its records.
+    """The stretches of a unit, once its rows are those of its records. ``count`` is called with their bytes in memory.
 
     Raises:
         Untrusted: they are not.
@@ -241,7 +279,7 @@ def _checked(
     for name in in_stretch_order(stretches):
         segment, place = stretches[name]
         try:
-            checked.append(check_stretch(home / name, segment.split((folder / segment.sha256).read_bytes())))
+            checked.append(check_stretch(home / name, segment.split((folder / segment.sha256).read_bytes()), count))
         except Refused as error:
             raise Untrusted(place, str(error)) from error
     return checked

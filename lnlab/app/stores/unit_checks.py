@@ -1,14 +1,14 @@
 """Whether a stretch of work from elsewhere matches its record: its rows are those that the record names."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from lnlab.keys import digest_bytes
-from lnlab.store.parquet_sizes import Unsized, parquet_sizes
+from lnlab.store.parquet_sizes import ParquetSizes, Unsized, parquet_sizes
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json
 from lnlab.store.records.coverage import COMPLETE_STATUSES
 from lnlab.store.records.layout import RECORD_FILE
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 2_000_000
 """Rows of one file: a few bytes of Parquet can unfold to billions."""
 LARGEST_UNFOLDED = 128 * 1024 * 1024
-"""Bytes of the pages of a file, uncompressed."""
+"""Bytes of the rows of a file in memory."""
 LONGEST_TEXT = 4_000
 _KEY = re.compile(r"[0-9a-f]{64}")
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
@@ -36,12 +36,13 @@ class Refused(Exception):
     """A unit does not match its own record. The message says where."""
 
 
-def check_stretch(folder: "Path", contents: Mapping[str, bytes]) -> Stretch:
+def check_stretch(folder: "Path", contents: Mapping[str, bytes], count: Callable[[int], None]) -> Stretch:
     """A stretch of work, once its rows are those that its record says.
 
     Args:
         folder: where it would lie in the store.
         contents: its files by name.
+        count: called with the bytes that the rows of a file take in memory, before they are there.
 
     Raises:
         Refused: something in it is not what it should be.
@@ -59,7 +60,7 @@ def check_stretch(folder: "Path", contents: Mapping[str, bytes]) -> Stretch:
     for name, content in tables.items():
         if digest_bytes(content) != record.files[name]:
             raise Refused(f"{where}/{name}: its rows are not those of its record")
-        _check_rows(f"{where}/{name}", name.removesuffix(".parquet"), content, record)
+        _check_rows(f"{where}/{name}", name.removesuffix(".parquet"), content, record, count)
     return Stretch(record, tables)
 
 
@@ -84,7 +85,14 @@ def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record
     return Record(folder=folder, **{**fields, **lists})
 
 
-def _check_rows(where: str, table: str, content: bytes, record: Record) -> None:
+def _unfolded(table: str, sizes: ParquetSizes) -> int:
+    """Bytes that the rows of a table take in memory: equal ones take none in a page, and yet their room here."""
+    return max(
+        sizes.unfolded, sizes.rows * sum(16 if kind == pl.String else 8 for kind in table_schema(table).values())
+    )
+
+
+def _check_rows(where: str, table: str, content: bytes, record: Record, count: Callable[[int], None]) -> None:
     """The rows of a table belong to the measurements and the trajectory of the record."""
     try:
         # Told from the headers first: a file of kilobytes may unfold to gigabytes.
@@ -93,8 +101,10 @@ def _check_rows(where: str, table: str, content: bytes, record: Record) -> None:
         raise Refused(f"{where}: it cannot be read as Parquet") from error
     if max(sizes.rows, sizes.values) > MOST_ROWS:
         raise Refused(f"{where}: it has more than {MOST_ROWS:,} rows")
-    if sizes.unfolded > LARGEST_UNFOLDED:
-        raise Refused(f"{where}: it unfolds to {sizes.unfolded:,} bytes, and may to {LARGEST_UNFOLDED:,}")
+    unfolded = _unfolded(table, sizes)
+    if unfolded > LARGEST_UNFOLDED:
+        raise Refused(f"{where}: it unfolds to {unfolded:,} bytes, and may to {LARGEST_UNFOLDED:,}")
+    count(unfolded)
     try:
         rows = pl.scan_parquet(BytesIO(content))
         schema = rows.collect_schema()

@@ -70,7 +70,10 @@ def pull(
     ] = None,
     profile: Profile = None,
     limit: Annotated[
-        float, typer.Option("--limit", min=0.001, metavar="GIB", help="Refuse to read more than this.")
+        float,
+        typer.Option(
+            "--limit", min=0.001, metavar="GIB", help="Refuse to read more than this, rows counted as in memory."
+        ),
     ] = 2.0,
     quiet: Quiet = False,
 ) -> None:
