@@ -74,16 +74,26 @@ def initialized_on_meta(setting: ResolvedSetting, registries: Registries) -> nn.
     Raises:
         LabError: what cannot be built, and why.
     """
-    draw = Draw(0)
     kind = setting["model"]["kind"]
-    task = _attempt("task", setting["task"]["kind"], lambda: registries["task"].builder(setting["task"])(draw, ()))
+    build = registries["task"].builder(setting["task"])
+    task = _attempt("task", setting["task"]["kind"], lambda: build(Draw(0), ()))
     with torch.device("meta"), Undrawn():
         model: nn.Module = _attempt("model", kind, lambda: build_model(setting, registries, task))
-        entries = [entry for entry, _ in inits_of(setting["init"], registries)]
-        if not any(asks_for_data(entry) or entry.facts.continues for entry in entries):
-            init = registries["init"].builder(setting["init"])
-            _attempt("init", setting["init"]["kind"], lambda: init(model, draw))
+    initialize_on_meta(model, setting, registries)
     return model
+
+
+def initialize_on_meta(model: nn.Module, setting: ResolvedSetting, registries: Registries) -> None:
+    """Give a model on the meta device the init of a setting, whatever init it had before.
+
+    Raises:
+        LabError: what cannot be built, and why.
+    """
+    entries = [entry for entry, _ in inits_of(setting["init"], registries)]
+    if not any(asks_for_data(entry) or entry.facts.continues for entry in entries):
+        init = registries["init"].builder(setting["init"])
+        with torch.device("meta"), Undrawn():
+            _attempt("init", setting["init"]["kind"], lambda: init(model, Draw(0)))
 
 
 def intervene_on_meta(model: nn.Module, setting: ResolvedSetting, registries: Registries) -> None:

@@ -149,6 +149,9 @@ def fill_parameter(p: nn.Parameter, draw: Draw, site: Site, distribution: InitDi
 
     The values are drawn in float32 on the CPU and cast to the format of the model. On the meta device nothing is drawn.
     """
-    tensor = torch.empty(p.shape, dtype=torch.float32, device="meta" if p.is_meta else "cpu")
+    if p.is_meta:
+        distribution(p, Generator())
+        return
+    tensor = torch.empty(p.shape, dtype=torch.float32)
     distribution(tensor, Generator().manual_seed(draw("init", *site.row().values())))
     p.copy_(tensor)

@@ -7,6 +7,7 @@ activations are recognized by the modules around them, so that no placement's fo
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from typing import TypeVar
 
 from torch import Tensor, nn
@@ -209,13 +210,7 @@ def norms_beside(layer: Layer) -> list[tuple[str, nn.Module]]:
 def _site(model: nn.Module, name: str) -> Site | None:
     """The site of the parameter of that name, or None where the name follows no pattern."""
     match name.split("."):
-        case ["output", tensor]:
-            return Site(None, None, "output", tensor)
-        case [stack, *_] if stack not in _STACKS:
-            return None
-        case [stack, "layers", number, "placement", tensor] if number.isdecimal():
-            return Site(stack, int(number) + 1, None, tensor)  # of the whole layer, such as ReZero's `alpha`
-        case [stack, "layers", number, "placement", group, place, *path] if number.isdecimal():
+        case [stack, "layers", number, "placement", group, place, *path] if number.isdecimal() and stack in _STACKS:
             # `norms.1.weight` is the second sublayer's scale, `outer.1.weight` its scale_outer, `omega.1` its omega.
             layer = model.get_submodule(f"{stack}.layers.{number}")
             sublayers = tuple(layer.sublayers) if isinstance(layer, Layer) else ()
@@ -224,6 +219,19 @@ def _site(model: nn.Module, name: str) -> Site | None:
             tensor = _AFFINE.get(path[-1], path[-1]) if path else group
             named = tensor if group in ("norms", tensor) else f"{tensor}_{group}"
             return Site(stack, int(number) + 1, sublayers[int(place)], named)
+    return _site_by_name(name)
+
+
+@lru_cache(maxsize=1 << 14)  # models of one experiment hardly differ in the names of their parameters
+def _site_by_name(name: str) -> Site | None:
+    """The site of a parameter whose name alone says where it is."""
+    match name.split("."):
+        case ["output", tensor]:
+            return Site(None, None, "output", tensor)
+        case [stack, *_] if stack not in _STACKS:
+            return None
+        case [stack, "layers", number, "placement", tensor] if number.isdecimal():
+            return Site(stack, int(number) + 1, None, tensor)  # of the whole layer, such as ReZero's `alpha`
         case [stack, "layers", number, sublayer, *path] if number.isdecimal() and path:
             return Site(stack, int(number) + 1, sublayer, _tensor(path))
         case [stack, "embedding" | "final_norm" as sublayer, *_, tensor]:

@@ -32,11 +32,18 @@ def plain_rows(results: Results, selection: Selection, *, narrowed: bool = False
     """
     measured = pl.col("quantity").is_in(selection.names) if "quantity" in selection.written else pl.lit(value=True)
     present = [name for name in QUANTITY_TABLES if name in results.tables]
-    parts = []
-    for name in present:
-        in_files = narrowed and name in results.scans
-        conditions = _conditions_of_files(results, name, measured, selection) if in_files else [measured]
-        parts.append(results.rows(name, *conditions))
+    if results.scans or "quantity" not in selection.written:
+        parts = []
+        for name in present:
+            in_files = narrowed and name in results.scans
+            conditions = _conditions_of_files(results, name, measured, selection) if in_files else [measured]
+            parts.append(results.rows(name, *conditions))
+    else:  # of each quantity many selections take some
+
+        def stored(whole: Results) -> pl.DataFrame:
+            return pl.concat([whole.rows(name, measured) for name in present], how="diagonal_relaxed")
+
+        parts = [results.once(f"rows of {canonical(selection.names)}", stored)]
     for name in selection.names:
         if name not in quantities.entries:
             continue
@@ -105,18 +112,37 @@ def reference_of(conditions: Conditions) -> Json:
 
 def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json) -> pl.DataFrame:
     """The rows that meet one condition."""
+    return rows_meeting(results, rows, {key: condition})
+
+
+def rows_meeting(results: Results, rows: pl.DataFrame, conditions: Conditions, *also: pl.Expr) -> pl.DataFrame:
+    """The rows that meet every condition, in this order, and those in ``also`` before them."""
+    # Those that look at one row alone are applied together.
+    pending = list(also)
+    for key, condition in conditions.items():
+        values = value_list(condition)
+        if key in _LAST_OF and LAST in values:
+            rows, pending = _LAST_OF[key](results, rows.filter(*pending), values), []
+        else:
+            pending.append(_meeting(results, rows, key, condition))
+    return rows.filter(*pending) if pending else rows
+
+
+def _meeting(results: Results, rows: pl.DataFrame, key: str, condition: Json) -> pl.Expr:
+    """Whether a row meets a condition that no other row decides."""
     if key == "layer":
-        return _layers(results, rows, value_list(condition))
-    if key == "step" and LAST in value_list(condition):
-        return _steps(results, rows, value_list(condition))
+        return _layer_meets(value_list(condition))
     if key in rows.columns:
+        words = value_list(condition)
+        if words and rows.schema[key] == pl.String and all(isinstance(word, str) for word in words):
+            return pl.col(key).is_in(words)
         # A condition is read once for each distinct value, of which there are few, and not once a row.
         matching = [value for value in rows[key].unique().to_list() if matches(value, condition)]
-        return rows.filter(pl.col(key).is_in(pl.Series(matching, dtype=rows.schema[key]).implode(), nulls_equal=True))
+        return pl.col(key).is_in(pl.Series(matching, dtype=rows.schema[key]).implode(), nulls_equal=True)
     if key == "status":
         runs = narrow_rows(results, results.runs, key, condition)
-        return rows.filter(pl.col("run").is_in(runs["run"].implode()))
-    return rows.join(settings_of(results).select({key: condition}), on="variant", how="semi", maintain_order="left")
+        return pl.col("run").is_in(runs["run"].implode())
+    return pl.col("variant").is_in(settings_of(results).select({key: condition})["variant"].implode())
 
 
 def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFrame:
@@ -133,23 +159,30 @@ def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFr
     return rows.filter(pl.col("step").is_in(numbers) | (pl.col("step") == last)).drop("_end", "_whole")
 
 
-def _layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.DataFrame:
-    """Layers by number, by ``null``, or as ``first`` and ``last`` of the row's own stack (not the final norm)."""
+def _layer_meets(layers: list[Json]) -> pl.Expr:
+    """Whether a layer is one of these: numbers, ``null``, or ``first``."""
+    numbers = [number for number in layers if isinstance(number, int | float) and not isinstance(number, bool)]
+    mask = pl.col("layer").is_in(numbers)
+    if "first" in layers:
+        mask = mask | (pl.col("layer") == 1)
+    if None in layers:
+        # Where there is no layer, the comparisons above are null, and not false.
+        mask = mask.fill_null(value=False) | pl.col("layer").is_null()
+    return mask
+
+
+def _last_layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.DataFrame:
+    """Layers as ``_layer_meets``, or the ``last`` of the row's own stack (not the final norm)."""
     settings = settings_of(results)
     last = pl.col("number").cast(pl.Int32)
     counts = [
         settings.numbers(f"{stack}.layers").select("variant", stack=pl.lit(stack), _last=last) for stack in STACKS
     ]
     rows = rows.join(pl.concat(counts), on=["variant", "stack"], how="left", maintain_order="left")
-    layer = pl.col("layer")  # a model from elsewhere has the layers that its sites count
-    rows = rows.with_columns(pl.coalesce("_last", layer.max().over("variant", "stack")).alias("_last"))
-    numbers = [number for number in layers if isinstance(number, int | float) and not isinstance(number, bool)]
-    mask = layer.is_in(numbers)
-    if "first" in layers:
-        mask = mask | (layer == 1)
-    if "last" in layers:
-        mask = mask | (layer == pl.col("_last"))
-    if None in layers:
-        # Where there is no layer, the comparisons above are null, and not false.
-        mask = mask.fill_null(value=False) | layer.is_null()
-    return rows.filter(mask).drop("_last")
+    # a model from elsewhere has the layers that its sites count
+    is_last = pl.col("layer") == pl.coalesce("_last", pl.col("layer").max().over("variant", "stack"))
+    return rows.filter(is_last | _layer_meets(layers)).drop("_last")
+
+
+_LAST_OF = {"layer": _last_layers, "step": _steps}
+"""Columns of which ``last`` may be asked, which other rows decide."""

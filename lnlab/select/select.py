@@ -18,7 +18,7 @@ from lnlab.issues import Issue
 from lnlab.select.aligned import expression_rows, why_apart
 from lnlab.select.missed_measurements import missed_seeds
 from lnlab.select.quantity import SITE, quantities, quantity_fact, quantity_facts
-from lnlab.select.rows import narrow_rows, plain_rows, reference_of
+from lnlab.select.rows import narrow_rows, plain_rows, reference_of, rows_meeting
 from lnlab.select.run_status import STOPPED, any_unfinished, stopped_early
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection
 from lnlab.select.settings import NothingSelected, settings_of
@@ -56,6 +56,10 @@ class Selected:
         """
         return settings_of(self.results).select(self.selection.setting)
 
+    @property
+    def _of_variants(self) -> pl.Expr:
+        return pl.col("variant").is_in(self.variants["variant"].implode())
+
     @cached_property
     def runs(self) -> pl.DataFrame:
         """The runs that the selection is about, measured or not.
@@ -65,9 +69,8 @@ class Selected:
         """
         runs = self.results.runs
         if self.selection.setting:
-            runs = runs.join(self.variants, on="variant", how="semi", maintain_order="left")
-        for key, condition in self.selection.runs.items():
-            runs = narrow_rows(self.results, runs, key, condition)
+            runs = runs.filter(self._of_variants)
+        runs = rows_meeting(self.results, runs, self.selection.runs)
         if self.over is None:
             return runs
         tables = [name for name in QUANTITY_TABLES if name in self.results.tables]
@@ -118,10 +121,8 @@ class Selected:
         conditions = dict(self.selection.rows)
         if "step" in conditions:
             rows = narrow_rows(self.results, rows, "step", conditions.pop("step"))
-        if self.selection.setting:
-            rows = rows.join(self.variants, on="variant", how="semi", maintain_order="left")
-        for key, condition in conditions.items():
-            rows = narrow_rows(self.results, rows, key, condition)
+        of_variants = [self._of_variants] if self.selection.setting else []
+        rows = rows_meeting(self.results, rows, conditions, *of_variants)
         return settings_of(self.results).with_columns(rows, columns)
 
     @cached_property

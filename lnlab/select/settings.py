@@ -97,6 +97,7 @@ class SettingTable:
         meeting = {stack: self.where({f"{stack}.{key}": condition}) for stack in STACKS}
         return pl.concat(variants.with_columns(stack=pl.lit(stack)) for stack, variants in meeting.items())
 
+    @_once
     def numbers(self, path: str) -> pl.DataFrame:
         """``variant number`` of the variants that have a number at a path."""
         values = self.values(path)

@@ -16,7 +16,7 @@ import polars as pl
 from lnlab.claims.claim_scope import variants_of_claim
 from lnlab.keys import Json, canonical
 from lnlab.select.quantity import quantity_facts
-from lnlab.select.rows import plain_rows
+from lnlab.select.rows import narrow_rows, plain_rows
 from lnlab.select.select import quantity_rows
 from lnlab.select.selection import parse_selection, selections_by_word, value_list
 from lnlab.select.settings import settings_of
@@ -53,6 +53,8 @@ class Rehearsal:
         spec: the data of its file, every profile included.
         known: the registries.
         rows: those of each quantity that was asked for, by its name and its reference.
+        met: whether any of such rows meets a condition, by these rows and the condition.
+        judged: the results that claims read, by their variants, quantities and seeds.
     """
 
     results: Results
@@ -63,6 +65,8 @@ class Rehearsal:
     spec: Mapping[str, Any]
     known: "Registries"
     rows: dict[str, pl.DataFrame] = field(default_factory=dict)
+    met: dict[tuple[int, str, str], bool] = field(default_factory=dict)
+    judged: dict[str, Results] = field(default_factory=dict)
 
     @cached_property
     def variants(self) -> Variants:
@@ -100,38 +104,28 @@ class Rehearsal:
         """The rows of every stored quantity."""
         return plain_rows(self.results, parse_selection({}))
 
+    def has_row(self, rows: pl.DataFrame, key: str, value: Json) -> bool:
+        """Whether any of the rows of a quantity, as ``rows_of`` and ``all_rows`` have them, meets a condition."""
+        place = id(rows), key, canonical(value)
+        if place not in self.met:
+            self.met[place] = key in rows.columns and not narrow_rows(self.results, rows, key, value).is_empty()
+        return self.met[place]
+
     def judged_on(self, claim: Claim, seeds: Sequence[int]) -> Results:
         """The results that a claim reads, as if every run were there on each of these seeds.
 
         Raises:
             LabError: a path or a reference of the claim is not there.
         """
-        results = self.results
         facts = [quantity_facts(name) for one in statements(claim) for name in quantities_of(one)]
-        runs = results.runs
+        runs = self.results.runs
         if not any(of_one is not None and of_one.across for of_one in facts):
-            runs = runs.filter(pl.col("variant").is_in(variants_of_claim(claim, results).implode()))
-        of_seeds = pl.DataFrame({"seed": seeds}, schema={"seed": pl.Int64})
-        name = pl.format("{}-{}", "run", "seed")
+            runs = runs.filter(pl.col("variant").is_in(variants_of_claim(claim, self.results).implode()))
         stored = stored_names([claim], ())
-
-        def on_seeds(table: pl.DataFrame) -> pl.DataFrame:
-            """Each row of these runs once a seed."""
-            columns = table.columns
-            rows = table.filter(pl.col("run").is_in(runs["run"].implode()))
-            if "quantity" in columns and stored is not None:
-                rows = rows.filter(pl.col("quantity").is_in(list(stored)))
-            rows = rows.drop("seed", strict=False).join(of_seeds, how="cross").with_columns(run=name)
-            if "value" in columns and "axis" not in columns:
-                differing = pl.struct(pl.all().exclude("value", "measurement")).hash(3) % 997 / 99700
-                rows = rows.with_columns(value=pl.col("value") * (1 + differing))
-            return rows.select(columns)
-
-        tables = {table: on_seeds(rows) for table, rows in results.tables.items()}
-        every_run = results.runs.drop("seed").join(of_seeds, how="cross").with_columns(run=name)
-        judged = Results(every_run.select(results.runs.columns), on_seeds(results.axes), tables)
-        judged.once(settings_of.__qualname__, lambda _: settings_of(results))  # the same settings, read once for all
-        return judged
+        place = canonical([runs["variant"].to_list(), None if stored is None else sorted(stored), list(seeds)])
+        if place not in self.judged:
+            self.judged[place] = _on_seeds(self.results, runs, stored, seeds)
+        return self.judged[place]
 
 
 def rehearse(
@@ -202,6 +196,32 @@ def rehearse(
         spec=spec,
         known=known,
     )
+
+
+def _on_seeds(results: Results, runs: pl.DataFrame, stored: Collection[str] | None, seeds: Sequence[int]) -> Results:
+    """Results in which every run is there once a seed, with rows of some runs and stored quantities alone."""
+    of_seeds = pl.DataFrame({"seed": seeds}, schema={"seed": pl.Int64})
+    named = pl.format("{}-{}", "run", "seed")
+    copies = runs.select("run").join(of_seeds, how="cross").with_columns(_copy=named).lazy()
+
+    def copied(table: pl.DataFrame) -> pl.DataFrame:
+        columns = table.columns
+        rows = table.lazy().drop("seed", strict=False)
+        if table.is_empty():
+            return table
+        if "quantity" in columns and stored is not None:
+            rows = rows.filter(pl.col("quantity").is_in(list(stored)))
+        rows = rows.join(copies, on="run", maintain_order="left_right").with_columns(run="_copy").drop("_copy")
+        if "value" in columns and "axis" not in columns:
+            differing = pl.struct(pl.all().exclude("value", "measurement")).hash(3) % 997 / 99700
+            rows = rows.with_columns(value=pl.col("value") * (1 + differing))
+        return rows.select(columns).collect()
+
+    tables = {name: copied(table) for name, table in results.tables.items()}
+    every_run = results.runs.drop("seed").join(of_seeds, how="cross").with_columns(run=named)
+    judged = Results(every_run.select(results.runs.columns), copied(results.axes), tables)
+    judged.once(settings_of.__qualname__, lambda _: settings_of(results))  # the same settings, read once for all
+    return judged
 
 
 def statements(claim: Claim) -> list[Claim]:

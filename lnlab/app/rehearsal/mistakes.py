@@ -25,7 +25,7 @@ from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
 from lnlab.select.quantity import SITE, quantity_fact, quantity_facts
 from lnlab.select.references import reference_mistakes
-from lnlab.select.rows import narrow_rows, reference_of
+from lnlab.select.rows import reference_of
 from lnlab.select.select import Selected
 from lnlab.select.selection import Conditions, Selection, parse_selection, selections_by_word, value_list
 from lnlab.select.settings import settings_of
@@ -292,7 +292,7 @@ def _mistakes_in_columns(rehearsal: Rehearsal, selection: Selection, *, drawn: b
             elif not frames or (key in SITE and not placed):  # where there are any is not known
                 absent = any(_is_no_word_of(key, one) for one in value_list(value)) and not rehearsal.variants.own_sites
             else:
-                absent = not any(_has_row(rehearsal, rows, key, value) for rows in frames)
+                absent = not any(rehearsal.has_row(rows, key, value) for rows in frames)
             if absent:
                 what = f"no row has {key} = {kind_label(value)}"
                 issues.append(Issue("empty-selection", (key,), what, _there_is(rehearsal, frames, key, value, placed)))
@@ -307,10 +307,6 @@ def _frames(rehearsal: Rehearsal, selection: Selection) -> list[pl.DataFrame]:
     relative = {name: quantity_fact({"quantity": name}, "reference") for name in selection.names}
     frames = [rehearsal.rows_of(name, reference if relative[name] else None) for name in selection.names]
     return [rows for rows in frames if rows.height]
-
-
-def _has_row(rehearsal: Rehearsal, rows: pl.DataFrame, key: str, value: Json) -> bool:
-    return key in rows.columns and not narrow_rows(rehearsal.results, rows, key, value).is_empty()
 
 
 def _is_no_word_of(key: str, value: Json) -> bool:

@@ -1,8 +1,9 @@
 """Build the models of plans without memory, and what acts on them, once for each distinct model.
 
-A model is built whole for every structure: kinds, depths, heads, and everything that acts on it. Models of one
-structure that differ in width, feed-forward width, dropout or task have the same sites. For each further size only one
-layer a stack is built. It already shows a number that does not fit, such as heads that do not divide the width.
+A model is built whole for every structure: kinds, depths, heads, and everything that acts on it. Each init is given to
+the same model. Models of one structure that differ in width, feed-forward width, dropout or task have the same sites.
+For each further size only one layer a stack is built. It already shows a number that does not fit, such as heads that
+do not divide the width.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -105,26 +106,36 @@ class BuiltModels:
         from torch import nn
 
         from lnlab.compile.setting_paths import stacks_of  # pydantic, which no help page waits for
-        from lnlab.execute.meta import INITIALIZED_PARTS, initialized_on_meta, intervene_on_meta, optimizer_on_meta
+        from lnlab.execute.meta import (
+            INITIALIZED_PARTS,
+            initialize_on_meta,
+            initialized_on_meta,
+            intervene_on_meta,
+            optimizer_on_meta,
+        )
 
         stacks = stacks_of(setting)
         sizes = SIZES if stacks else ()  # of a model of somebody's own no parameter is known to be a size
-        parts: dict[str, Json] = {name: setting.get(name) for name in ("encoder", "decoder", "init")}
+        parts: dict[str, Json] = {name: setting.get(name) for name in ("encoder", "decoder")}
         parts["model"] = {key: value for key, value in setting["model"].items() if key not in sizes}
         parts["task"] = setting["task"]["kind"] if stacks else setting["task"]
         structure = canonical(parts)
+        initialized = canonical([structure, setting["init"]])
         shallow = {**setting, **{stack: {**setting[stack], "layers": 1} for stack in stacks}}
         size = _text(shallow, INITIALIZED_PARTS)
         optimizer = setting["optimizer"]
         if optimizer is not None and not setting["interventions"]:
             # A rate or a decay changes nothing of what it acts on; a word or a switch may.
             optimizer = {key: value for key, value in optimizer.items() if isinstance(value, bool | str)}
-        acting = canonical([structure, optimizer, setting["interventions"]])
+        acting = canonical([initialized, optimizer, setting["interventions"]])
         measured = canonical([structure, probes])
-        if not {structure, acting} <= self.sound or measured not in self.places:
+        if not {initialized, acting} <= self.sound or measured not in self.places:
             if structure not in self.whole:
                 self.whole[structure] = initialized_on_meta(setting, self.known)
-                self.sound |= {structure, size}
+                self.sound |= {initialized, size}
+            elif initialized not in self.sound:
+                initialize_on_meta(self.whole[structure], setting, self.known)
+                self.sound.add(initialized)
             model = self.whole[structure] = self.whole.pop(structure)  # the last one is the first to be held on to
             if len(self.whole) > MOST_HELD:
                 del self.whole[next(iter(self.whole))]

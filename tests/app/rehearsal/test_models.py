@@ -47,6 +47,7 @@ def checked(tmp_path, sweep, more="", profile=None):
         ("{model.layers: [2, 3], model.d_model: [8, 16, 32]}", 6, [2, 3], 5),
         ("{norm: [layer, rms], model.d_model: [8, 16, 32]}", 6, [1, 1], 10),
         ("{optimizer.lr: [0.1, 0.2], optimizer.kind: [adam, sgd], train.steps: [1], model.layers: [2]}", 4, [2], 1),
+        ("{init: [xavier_normal, xavier_uniform, fairseq], model.layers: [2, 3]}", 6, [2, 3], 5),
     ],
 )
 def test_a_structure_is_built_whole_once_and_of_its_other_sizes_one_layer(
