@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from lnlab import __version__
 from lnlab.execute import pool
 from lnlab.report import contents
 from lnlab.store import files
@@ -133,6 +134,16 @@ def test_the_platforms_workflow_uses_actions_by_major_version_and_commands_that_
             assert step["uses"].rpartition("@")[2].removeprefix("v").isdigit()
         elif step["run"].startswith("lnlab "):
             assert step["run"].split()[1] in {*commands, "--version"}
+
+
+@pytest.mark.parametrize("file", [None, "CITATION.cff", "CHANGELOG.md", "lnlab/__init__.py"])
+def test_the_package_its_citation_and_the_changelog_name_one_version(tmp_path, file):
+    for name in (".ci/release", "CITATION.cff", "CHANGELOG.md", "lnlab/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text.replace(__version__, "9.9.9") if name == file else text, encoding="utf-8")
+    agree = subprocess.run(["bash", tmp_path / ".ci/release", "--agree"], capture_output=True, text=True, check=False)
+    assert (agree.returncode, agree.stderr.count("\n")) == ((0, 0) if file is None else (1, 1)), agree.stderr
 
 
 def test_a_lock_excludes_other_processes_and_is_free_once_its_holder_is_killed(tmp_path):
