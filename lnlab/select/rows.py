@@ -32,13 +32,13 @@ def plain_rows(results: Results, selection: Selection, *, narrowed: bool = False
     """
     measured = pl.col("quantity").is_in(selection.names) if "quantity" in selection.written else pl.lit(value=True)
     present = [name for name in QUANTITY_TABLES if name in results.tables]
+    parts: list[pl.DataFrame] = []
     if results.scans or "quantity" not in selection.written:
-        parts = []
         for name in present:
             in_files = narrowed and name in results.scans
             conditions = _conditions_of_files(results, name, measured, selection) if in_files else [measured]
             parts.append(results.rows(name, *conditions))
-    else:  # of each quantity many selections take some
+    elif present:  # of each quantity many selections take some
 
         def stored(whole: Results) -> pl.DataFrame:
             return pl.concat([whole.rows(name, measured) for name in present], how="diagonal_relaxed")

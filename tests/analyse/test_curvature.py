@@ -197,3 +197,10 @@ def test_of_a_budget_draws_tell_moments_and_draw_0_all_else():
         assert found["value"].to_list() == pytest.approx(values), name
     beyond = quantities["eigenvalues_beyond"].build(results).filter(pl.col("x") == 2).sort("seed")
     assert beyond["value"].to_list() == pytest.approx([2, 2])
+
+
+def test_spectra_are_selected_where_no_other_table_is():
+    whole = results_of(list(exact("post-1")))
+    alone = Results(whole.runs, whole.axes, {"spectra": whole.tables["spectra"]})
+    chosen = {"quantity": "largest_eigenvalue", "operator": "hessian"}
+    assert select_measured_rows(alone, chosen)["value"].to_list() == [4.0]
