@@ -20,8 +20,9 @@ from lnlab.tables import WRITTEN_BY_WORKERS, encode_parquet
 
 MANIFEST_FORMAT = 1
 LARGEST_MANIFEST = 4 * 1024 * 1024
-LARGEST_PART = 64 * 1024 * 1024
+LARGEST_PART = 128 * 1024 * 1024
 """Bytes of one file of a stretch."""
+MOST_MANIFESTS = 10_000
 _KEY = re.compile(r"[0-9a-f]{64}")
 _STRETCH = re.compile(r"(?:0|[1-9][0-9]{0,11})-[0-9a-f]{24}")
 _FILES = {RECORD_FILE, *(f"{table}.parquet" for table in WRITTEN_BY_WORKERS)}

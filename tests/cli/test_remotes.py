@@ -446,6 +446,19 @@ def test_equal_rows_count_as_in_memory_and_manifests_count_too(lnlab, stranger, 
     assert {name.partition("/")[0] for name in snapshot()} == {"arrivals"}
 
 
+def test_more_manifests_than_any_place_has_are_not_read(lnlab, stranger, monkeypatch):
+    for number in range(3):
+        other = Path("remote/manifests", f"{number:064x}")
+        other.mkdir()
+        content = canonical({"format": 1, "units": []}).encode() + b" " * number
+        (other / digest_bytes(content)).write_bytes(content)
+    monkeypatch.setattr("lnlab.app.stores.pulling.MOST_MANIFESTS", 3)
+    refused = lnlab("pull", "tiny.yaml", "remote", "-s", "seeds=4")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert refused.err.startswith("remote: has more than 3 manifests; nothing was written")
+    assert snapshot() == {}
+
+
 def test_interrupted_at_any_operation_the_store_is_as_it_was_or_whole(lnlab, stranger, monkeypatch):
     assert lnlab("run", "tiny.yaml", "-p", "one", "-q", "-w", 1).code == 0
     store, done = Store(Path(".lnlab").absolute()), []

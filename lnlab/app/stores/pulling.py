@@ -23,7 +23,7 @@ from lnlab.store.packing import PackWriter, packs_locked
 from lnlab.store.records.layout import in_stretch_order, trajectory_folder
 from lnlab.store.records.records import StoreReader, TrajectoryContents
 from lnlab.store.remote import Remote, Untrusted, segment_place
-from lnlab.store.segments import Segment, manifest_names, question_of, read_manifest
+from lnlab.store.segments import MOST_MANIFESTS, Segment, manifest_names, question_of, read_manifest
 from lnlab.store.stretch import Stretch
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
@@ -135,6 +135,8 @@ def _listed(
         for name, size in names:
             if name in read:
                 continue
+            if len(read) >= MOST_MANIFESTS:
+                raise Untrusted(remote.url, f"has more than {MOST_MANIFESTS:,} manifests")
             read.add(name)
             place = remote.place(name)
             listed = read_manifest(remote, name, size, wanted)
