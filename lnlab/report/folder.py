@@ -70,7 +70,8 @@ def report_data(
     if of_sections is not results:
         results, further = rows_of_further_seeds(results, of_sections, claims)
     measured = measured_names(results)
-    names = {name for claim in claims for name in quantities_of_claim(claim)}
+    # The review of a page that is drawn again states its epochs, too.
+    names = {name for claim in claims for name in quantities_of_claim(claim)} | ({"epoch"} & measured)
     drawn: list[Mapping[str, Json]] = []
     for section in facts.sections:
         named = quantities_of_section(section, measured)

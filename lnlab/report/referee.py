@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -49,15 +50,21 @@ def study_of_report(
     neighbours: Sequence[Neighbour] = (),
 ) -> Study:
     """The facts of a report as rules read them."""
-    known = {claim["id"] for claim in claims}
+    known = [claim["id"] for claim in claims]
+
+    def ordered(by_claim: Mapping[str, Any]) -> dict[str, Any]:
+        """In the order of the claims: a mapping that was stored is sorted, and one in a spec is not."""
+        return {claim: by_claim[claim] for claim in known if claim in by_claim}
+
+    said = [answer for answer in facts.answers if answer.get("profile") in (None, facts.profile)]
     return Study(
         name=facts.name,
         declared=claims,
         results=results,
         tunings=tunings_of(facts.decisions, _selects(facts)),
         verdicts={verdict.claim: verdict for verdict in verdicts if verdict.claim in known},
-        answers=[answer for answer in facts.answers if answer.get("profile") in (None, facts.profile)],
-        because=facts.because,
+        answers=[{**answer, "while": ordered(answer.get("while") or {})} for answer in said],
+        because=ordered(facts.because),
         source_setting=facts.source_setting,
         neighbours=neighbours,
     )

@@ -17,6 +17,7 @@ from lnlab.record.locks.lock_report import read_lock
 from lnlab.record.locks.lock_text import lock_text, parse_lock
 from lnlab.record.locks.verify import verify_locks
 from lnlab.row_digests import digests_by_variant
+from tests.support.toy_specs import SMALLEST, toy_spec
 
 LOCK = Path("specs/tiny.lock")
 REPORT = Path("reports/tiny")
@@ -433,3 +434,34 @@ def test_what_does_not_belong_to_a_report_is_not_locked(lnlab, repository, plant
 def test_the_report_of_another_profile_inside_is_no_part_of_this_one(repository):
     shutil.copytree(REPORT / "data", REPORT / "one" / "data")
     assert differences() == []
+
+
+ASKED = """\
+seeds: 2
+train: {steps: 50, evaluate: {every: 50}}
+probes: [{kind: gradient_norm, at: [0], batches: 1}]
+sweep: [{optimizer.lr: [0.01, 0.02]}]
+report: [{kind: curves, quantity: nll, where: {split: validation}}]
+answer:
+  - says: "Yes."
+    while: {second: undecided, first: undecided}
+  - says: "No."
+claims:
+  - {id: second, says: It falls., kind: bound, of: {quantity: final_nll, optimizer.lr: 0.01}, at_most: 0.1,
+     because: {supported: It does.}}
+  - {id: first, says: It falls further., kind: bound, of: {quantity: final_nll, optimizer.lr: 0.02}, at_most: 0.1,
+     because: {supported: It does.}}
+"""
+
+
+def test_what_a_referee_asks_of_a_new_page_is_asked_of_it_again(lnlab, workdir):
+    """In one order, whichever mappings were sorted on their way, and with the epochs that runs were trained for."""
+    Path("asked.yaml").write_text(toy_spec(SMALLEST, ASKED))
+    for command in (["run", "-w", "1"], ["report"], ["lock"]):
+        done = lnlab(command[0], "asked.yaml", "-q", *command[1:])
+        assert done.code == 0, done.err
+    page = Path("reports/asked/index.html").read_text(encoding="utf-8")
+    assert "epochs, 50 updates" in page
+    assert "It is explained why this is supported" in page
+    verified = lnlab("verify", "asked.yaml", "--level", "1")
+    assert verified.code == 0, verified.out
