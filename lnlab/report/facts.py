@@ -11,6 +11,7 @@ from lnlab.compile.digests import SpecIdentity
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
+from lnlab.portable_names import why_unportable
 
 FACTS_FORMAT = 6
 COMMON_FIELDS = ("title", "heading", "while", "claims", "absent")
@@ -179,6 +180,10 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
         if unexpected := ", ".join(sorted(migrated.keys() ^ {f.name for f in fields(ReportFacts)})):
             what = f"unknown or missing fields: {unexpected}"
             raise ReportError(Issue("damaged", where, what, _WRITE_AGAIN))
+        # Names of files are made of both.
+        for key, name in (("name", migrated["name"]), ("profile", migrated["profile"])):
+            if isinstance(name, str) and (why := why_unportable(name)):
+                raise ReportError(Issue("damaged", where, f"its {key} {why}", _WRITE_AGAIN))
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in migrated.items()}
         _TYPES.validate_python(values)
         # types do not say that a section and a probe have a kind

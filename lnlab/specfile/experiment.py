@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from lnlab.keys import Json
+from lnlab.portable_names import why_unportable
 from lnlab.registry import Choice
 from lnlab.specfile.citations import AUTHORED
 from lnlab.specfile.looks import Looks
@@ -39,6 +40,16 @@ REPLACEABLE = ("seeds", "grid_seeds", "claim_seeds", "methods", "sweep", "select
 
 _Sentence = Annotated[str, Field(min_length=1)]
 _Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+
+
+def _profile_name(name: str) -> str:
+    """A profile's name: its report has a folder of it."""
+    if why := why_unportable(name):
+        raise PydanticCustomError("name", "its report has a folder of this name, which {why}", {"why": why})
+    return name
+
+
+_ProfileName = Annotated[_Identifier, AfterValidator(_profile_name)]
 _ClaimId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\[[^\[\]]{1,100}\])?$", max_length=160)]
 """An identifier. One of several that ``for_each`` makes has its values behind it, as in ``grows[Post-LN]``."""
 Role = Literal["source", "alternative", "prediction", "control"]
@@ -302,7 +313,7 @@ class Experiment(BaseModel):
     probes: tuple[ProbeText, ...] = ()
     report: tuple[SectionText, ...] = ()
     claims: tuple[ClaimText, ...] = ()
-    profiles: Mapping[_Identifier, Overlay] = {}
+    profiles: Mapping[_ProfileName, Overlay] = {}
 
     def is_authored(self, profile: str | None) -> bool:
         """Whether the author's sentences are about the results of this profile: of any, where none is ``AUTHORED``."""

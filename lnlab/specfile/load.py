@@ -7,6 +7,7 @@ from pathlib import Path
 from lnlab.errors import LabError, SpecError
 from lnlab.issues import Issue, Mark, Where
 from lnlab.keys import Json
+from lnlab.portable_names import why_unportable
 from lnlab.specfile.document import Marks, read_data
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
@@ -101,12 +102,16 @@ def read_spec_text(path: Path) -> str:
     """The text of a regular file that is not too large.
 
     Raises:
-        SpecError: no such file, not a regular file, too large, or not UTF-8.
+        SpecError: no such file, not a regular file, too large, not UTF-8, or of a name that its report could not have.
     """
     try:
-        return _text(path, read_user_file(path, "YAML file", LARGEST_SPEC))
+        text = _text(path, read_user_file(path, "YAML file", LARGEST_SPEC))
     except LabError as error:
         raise SpecError(*error.issues) from error
+    if why := why_unportable(path.stem):
+        what = f"gives its report a name that {why}"
+        raise SpecError(Issue("wrong-value", str(path), what, "rename the file"))
+    return text
 
 
 def _text(path: Path, content: bytes) -> str:

@@ -14,6 +14,7 @@ from lnlab.errors import CorpusError, LabError, ReportError
 from lnlab.files import replacing
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest
+from lnlab.portable_names import why_unportable
 from lnlab.record.comparison.numbers import MARGINS
 from lnlab.record.locks.folder_contents import derived_tables, read_committed
 from lnlab.record.locks.lock_text import LockTables, lock_text, parse_lock
@@ -148,6 +149,9 @@ def read_lock(path: Path) -> Lock:
     wrong += [name for name in named if not isinstance(tables.get(name), dict)]
     if wrong:
         raise LabError(Issue("missing", str(path), f"lacks {', '.join(wrong)}", "make it again with lnlab lock"))
+    for name in ("name", "profile"):  # a report is drawn again into folders of these names
+        if (value := str(tables[name])) and (why := why_unportable(value)):
+            raise LabError(Issue("damaged", str(path), f"its {name} {why}", "make it again with lnlab lock"))
     return Lock(path, tables, text)
 
 
