@@ -17,8 +17,8 @@ def smoke(spec: str) -> tuple[str, list[str]]:
     """What was done, and what is wrong."""
     try:
         profiles = lnlab.check(spec)
-        outcome = lnlab.run(spec, "smoke", workers=1, progress=False)
-        page = lnlab.report(spec, "smoke")
+        outcome = lnlab.run(spec, profile="smoke", workers=1, progress=False)
+        page = lnlab.report(spec, profile="smoke")
     except LabError as error:
         return f"{spec}: failed", list(map(str, error.issues))
     broken = [f"section {part.number}: {part.error}" for part in page.failed]

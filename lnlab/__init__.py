@@ -9,6 +9,9 @@ map.
 
     lnlab.check(spec)    lnlab.plan(spec)      lnlab.run(spec)      a spec is a path, a dict or a lnlab.Spec
     lnlab.judge(spec)    lnlab.review(spec)    lnlab.report(spec)    lnlab.results(spec)
+
+What stands behind the subject of a call is named: ``lnlab.run(spec, profile="smoke", store="mine")``. ``__all__`` is
+what docs/stability.md promises to keep.
 """
 
 from importlib import import_module
@@ -90,4 +93,4 @@ if not TYPE_CHECKING:  # a checker that saw it would take every misspelt name fo
 
 
 def __dir__() -> list[str]:
-    return sorted(["__version__", "report", *_HOMES])
+    return ["__version__", *__all__]

@@ -32,4 +32,4 @@ m = lnlab.measure(
 rows = m.frame("gradient_norm")  # polars: model, seed, stack, layer, sublayer, tensor, value, path
 chart = m.plot("gradient_norm")  # altair
 last_w2 = {"quantity": "gradient_norm", "tensor": "w2", "layer": 4, "model": "pre"}
-verdicts = lnlab.judge(m, {"id": "last", "kind": "ratio", "of": last_w2, "to": {"model": "post"}, "at_least": 0.5})
+verdicts = m.judge({"id": "last", "kind": "ratio", "of": last_w2, "to": {"model": "post"}, "at_least": 0.5})

@@ -45,4 +45,4 @@ for rate in (1e-2, 1e-3):
 runs = lnlab.open_runs("trainer-runs/*")
 last = {"quantity": "total_displacement", "step": "last", "lr": 0.01}
 claim = {"id": "farther", "kind": "ratio", "of": last, "to": {"lr": 0.001}, "at_least": 1}
-runs.report("trainer-page", [claim], title="GPT-2 in the Trainer")
+runs.report([claim], out="trainer-page", title="GPT-2 in the Trainer")

@@ -123,4 +123,4 @@ for placement in ("pre", "post"):
 runs = lnlab.open_runs("runs/*")
 rows = runs.frame("step_gradient_norm")  # polars: placement, seed, step, layer, tensor, value, path
 chart = runs.plot("attention_entropy", x="step")  # altair
-runs.report("page", CLAIMS, sections=SECTIONS, title="My training", question="What does Pre-LN change?")
+runs.report(CLAIMS, out="page", sections=SECTIONS, title="My training", question="What does Pre-LN change?")

@@ -44,6 +44,7 @@ GUIDES = (
     "cluster",
     "extending",
     "faults",
+    "stability",
 )
 """The guides in the order in which they are read."""
 PROJECT = {

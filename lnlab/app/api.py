@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from lnlab.app.planning.checks import SpecSummary
     from lnlab.app.planning.summary import PlanSummary
     from lnlab.claims.verdicts import Verdicts
-    from lnlab.own_model.measured import Measurements
-    from lnlab.own_model.question import Entries
     from lnlab.report.tidy_results import TidyResults
     from lnlab.report.write import Report
 
 
 def check(
-    spec: SpecSource, profile: str | None = None, overrides: OverrideValues = (), *, plugins: Sequence[str | Path] = ()
+    spec: SpecSource,
+    *,
+    profile: str | None = None,
+    overrides: OverrideValues = (),
+    plugins: Sequence[str | Path] = (),
 ) -> "tuple[SpecSummary, ...]":
     """Check a spec and build its models without memory: a summary per profile, of all profiles if none is named.
 
@@ -54,9 +56,9 @@ def check(
 
 def plan(
     spec: SpecSource,
+    *,
     profile: str | None = None,
     overrides: OverrideValues = (),
-    *,
     plugins: Sequence[str | Path] = (),
     store: Folder = None,
     workers: int | None = None,
@@ -83,10 +85,10 @@ def plan(
 
 
 def judge(
-    spec: "SpecSource | Measurements",
-    profile: "str | Entries | None" = None,
-    overrides: OverrideValues = (),
+    spec: SpecSource,
     *,
+    profile: str | None = None,
+    overrides: OverrideValues = (),
     plugins: Sequence[str | Path] = (),
     store: Folder = None,
 ) -> "Verdicts":
@@ -95,9 +97,8 @@ def judge(
     Example: ``[verdict.verdict for verdict in lnlab.judge("first.yaml")]``
 
     Args:
-        spec: a path, a dict, an ``lnlab.Spec``, or what ``lnlab.measure`` returned.
-        profile: one of its profiles. With measurements it is the claims, as YAML text, a list, or a single one as a
-            dict.
+        spec: a path, a dict, or an ``lnlab.Spec``.
+        profile: one of its profiles.
         overrides: as for ``check``.
         plugins: Python files that register pieces.
         store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
@@ -105,8 +106,6 @@ def judge(
     Raises:
         LabError: the spec was never run in this store, or a claim is wrong.
     """
-    if hasattr(spec, "judge"):  # what was measured judges itself; its class is not imported to ask for it
-        return spec.judge(profile or ())
     from lnlab.claims.verdicts import Verdicts
     from lnlab.record.evidence import plan_results
     from lnlab.record.judging import plan_verdicts
@@ -119,12 +118,12 @@ def judge(
 
 def report(
     spec: SpecSource,
+    *,
     profile: str | None = None,
     overrides: OverrideValues = (),
-    *,
-    out: Folder = None,
     plugins: Sequence[str | Path] = (),
     store: Folder = None,
+    out: Folder = None,
     single_file: bool = False,
     lean: bool = False,
     png: bool = False,
@@ -139,9 +138,9 @@ def report(
         spec: a path, a dict, or an ``lnlab.Spec``.
         profile: one of its profiles.
         overrides: as for ``check``.
-        out: the folder. The default is ``reports/<spec>/<profile>``.
         plugins: Python files that register pieces.
         store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        out: the folder. The default is ``reports/<spec>/<profile>``.
         single_file: write the page as one file.
         lean: write the page and its data alone, as a repository keeps them.
         png: write every figure as PNG as well.
@@ -173,11 +172,11 @@ def report(
 
 def results(
     spec: SpecSource,
-    store: Folder = None,
+    *,
     profile: str | None = None,
     overrides: OverrideValues = (),
-    *,
     plugins: Sequence[str | Path] = (),
+    store: Folder = None,
 ) -> "TidyResults":
     """The joined results of the runs that the store has of a spec as it is now.
 
@@ -186,10 +185,10 @@ def results(
     Args:
         spec: a path, a dict, an ``lnlab.Spec``, the folder of a report, whose page uses these rows, or the folder of
             recorded runs.
-        store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         profile: one of its profiles.
         overrides: as for ``check``.
         plugins: Python files that register pieces.
+        store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
 
     Raises:
         LabError: the spec cannot be read, or was never run in this store.

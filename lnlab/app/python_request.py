@@ -29,9 +29,7 @@ def request_of(spec: SpecSource, profile: object, overrides: OverrideValues, plu
     """
     if profile is not None and not isinstance(profile, str):
         what = f"a profile is a name, not {type(profile).__name__}"
-        raise LabError(
-            Issue("wrong-type", "profile", what, "give claims to lnlab.judge with what lnlab.measure returned")
-        )
+        raise LabError(Issue("wrong-type", "profile", what, "give the name of one of the spec's profiles"))
     files = (plugins,) if isinstance(plugins, str | Path) else plugins
     if isinstance(overrides, Mapping):
         from lnlab.specfile.dump import inline_text, plain_spec

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from lnlab.store.store import Store
 
 
+STANDARD_INPUT = Path("<standard input>")
+"""The name of a spec that was read there. Its data are looked for in the working folder."""
+
+
 @dataclass(frozen=True)
 class Request:
     """One question, from the command line or from Python.
@@ -33,7 +37,7 @@ class Request:
         profile: one of its profiles.
         overrides: what ``-s`` gave, left to right.
         plugins: files that register pieces.
-        text: a spec written in Python, as YAML. None where the spec is a file.
+        text: a spec written in Python or read from standard input, as YAML. None where the spec is a file.
     """
 
     spec: Path
@@ -160,7 +164,8 @@ def read_document(request: Request) -> "tuple[SpecDocument, list[Issue]]":
 
     text = read_spec_text(request.spec) if request.text is None else request.text
     document, faults = _parsed(text, request.spec)
-    return replace(document, in_memory=request.text is not None), list(faults)
+    in_memory = request.text is not None and request.spec != STANDARD_INPUT
+    return replace(document, in_memory=in_memory), list(faults)
 
 
 @lru_cache(maxsize=1)  # a command reads its spec once for each profile

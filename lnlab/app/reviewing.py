@@ -45,12 +45,12 @@ class Review:
 
 def review(
     spec: SpecSource,
+    *,
     profile: str | None = None,
     overrides: OverrideValues = (),
-    *,
-    report: Folder = None,
     plugins: Sequence[str | Path] = (),
     store: Folder = None,
+    report: Folder = None,
 ) -> Review:
     """What a referee would ask of a spec. Nothing is computed.
 
@@ -60,10 +60,10 @@ def review(
         spec: a path, a dict, or an ``lnlab.Spec``.
         profile: one of its profiles.
         overrides: as for ``check``.
-        report: the folder of its report. None means its runs in the store, else ``reports/<spec>/<profile>``, else what
-            its plan knows.
         plugins: Python files that register pieces.
         store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        report: the folder of its report. None means its runs in the store, else ``reports/<spec>/<profile>``, else what
+            its plan knows.
 
     Raises:
         LabError: the spec is wrong, or the report cannot be read.

@@ -221,9 +221,9 @@ def _checked_executor(
 
 def run(
     spec: SpecSource,
+    *,
     profile: str | None = None,
     overrides: OverrideValues = (),
-    *,
     plugins: Sequence[str | Path] = (),
     store: Folder = None,
     workers: int | None = None,

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from lnlab.own_model.table_spec import TableSpec
 
 
-def states_results(path: Path) -> bool:
-    """Whether a file is a spec with ``results``. False for a file that cannot be read, which is reported elsewhere."""
+def states_results(path: Path, text: str | None = None) -> bool:
+    """Whether a file, or this text of it, is a spec with ``results``.
+
+    False for a file that cannot be read, which is reported elsewhere.
+    """
     from lnlab.specfile.load import (
         parse_leniently,
         read_spec_text,
@@ -20,21 +23,21 @@ def states_results(path: Path) -> bool:
     )  # commands import this file before they know
 
     try:
-        text = read_spec_text(path)
+        text = read_spec_text(path) if text is None else text
         return text_states_results(text) and "results" in parse_leniently(text, path)[0].data
     except LabError:
         return False
 
 
-def table_spec(path: Path) -> "TableSpec":
-    """Such a spec, with its table.
+def table_spec(path: Path, text: str | None = None) -> "TableSpec":
+    """Such a spec, in a file or as text, with its table.
 
     Raises:
         LabError: as ``own_model.table_spec.read_table_spec``.
     """
     from lnlab.own_model.table_spec import read_table_spec
 
-    return read_table_spec(path)
+    return read_table_spec(path, text)
 
 
 def refuse_overrides(path: Path, profile: str | None, overrides: Sequence[str]) -> None:

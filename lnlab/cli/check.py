@@ -2,10 +2,11 @@
 
 import gc
 from dataclasses import asdict
+from pathlib import Path
 
 from lnlab.app.formats import format_count
 from lnlab.app.planning.checks import SpecSummary, check_profiles, grammar_mistakes, has_no_sound_profile
-from lnlab.app.request import Request
+from lnlab.app.request import STANDARD_INPUT, Request
 from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
 from lnlab.cli.table_specs import check_table_spec
@@ -13,10 +14,13 @@ from lnlab.cli.terminal import err, one_line, out, print_json
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.registries import load_registries
+from lnlab.specfile.load import read_piped_text
 from lnlab.training_extra import INSTALL, absent_packages, leave_training_out
 
 _COMMITTED = "real"
 """The profile that answers are about where they name none."""
+_PIPED = Path("-")
+"""How a command line names standard input."""
 CHECK_EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
 
 
@@ -32,10 +36,12 @@ def check_specs(
     Without --profile and -s, the default and every profile of each.
     Reports every problem at once, with its line and column: those of the grammar first, before any piece is loaded.
     Then instantiates each distinct model on the meta device. Of models that differ only in widths or vocabulary, one is
-    built whole, and each other with one layer per stack. Needs no corpus.
+    built whole, and each other with one layer per stack. Needs no corpus. SPEC - is read from standard input.
     """
-    requests = {spec: Request(spec, profile, tuple(overrides), tuple(plugins)) for spec in specs}
-    tables = [spec for spec in requests if states_results(spec)]
+    texts = {STANDARD_INPUT: read_piped_text(STANDARD_INPUT)} if _PIPED in specs else {}
+    named = [STANDARD_INPUT if spec == _PIPED else spec for spec in specs]
+    requests = {spec: Request(spec, profile, tuple(overrides), tuple(plugins), text=texts.get(spec)) for spec in named}
+    tables = [spec for spec in requests if states_results(spec, texts.get(spec))]
     told = list(dict.fromkeys(p for spec in requests if spec not in tables for p in grammar_mistakes(requests[spec])))
     for problem in told:  # told before torch is imported, and before any variant is looked at
         err().print(one_line(str(problem)))
@@ -50,7 +56,7 @@ def check_specs(
         if spec in tables:
             try:
                 refuse_overrides(spec, profile, overrides)
-                check_table_spec(spec, as_json=as_json)
+                check_table_spec(spec, texts.get(spec), as_json=as_json)
             except LabError as error:
                 problems += error.issues
             continue

@@ -9,13 +9,13 @@ from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import out, print_json
 
 
-def check_table_spec(path: Path, *, as_json: bool) -> None:
+def check_table_spec(path: Path, text: str | None = None, *, as_json: bool) -> None:
     """Read the table, judge the claims, and print the counts of runs, variants and claims.
 
     Raises:
         LabError: everything that is wrong with the spec, or its files.
     """
-    spec = table_spec(path)
+    spec = table_spec(path, text)
     verdicts = spec.verdicts()
     runs = spec.measurements.results.runs
     variants = format_count(runs["variant"].n_unique(), "variant")

@@ -238,9 +238,9 @@ class Measurements:
 
     def report(
         self,
-        folder: str | Path,
         claims: Entries = (),
         *,
+        out: str | Path,
         sections: Entries | None = None,
         title: str | None = None,
         question: str | None = None,
@@ -248,8 +248,8 @@ class Measurements:
         """Write a page with verdicts, figures, tables and data, as for a spec. It needs no network.
 
         Args:
-            folder: of the page. Its name is that of the question.
             claims: as for ``judge``. Those in a section inherit its selection.
+            out: the folder of the page. Its name is that of the question.
             sections: as the ``report`` of a spec. None means one for each probe and place.
             title: of the page. None means the names of the models.
             question: what the page asks.
@@ -270,7 +270,7 @@ class Measurements:
         }
         asked = self._question(claims, sections, stated)
         verdicts = judge_all(asked.claims, self.results)
-        into = Path(folder)
+        into = Path(out)
         content = digest([asked.text, *self.results.runs["run"]])
         facts = ReportFacts(
             name=into.resolve().name,
@@ -285,9 +285,9 @@ class Measurements:
 
     def paper(
         self,
-        folder: str | Path,
         claims: Entries = (),
         *,
+        out: str | Path,
         sections: Entries | None = None,
         title: str | None = None,
         question: str | None = None,
@@ -302,9 +302,9 @@ class Measurements:
         Raises:
             LabError: as of ``report``, or a section cannot be made.
         """
-        into = Path(folder)
+        into = Path(out)
         page = into / into.resolve().name
-        self.report(page, claims, sections=sections, title=title, question=question)
+        self.report(claims, out=page, sections=sections, title=title, question=question)
         return write_paper([page], into, serif=serif, primary=primary)
 
     def _question(self, claims: Entries, sections: Entries, stated: Mapping[str, Json]) -> Question:

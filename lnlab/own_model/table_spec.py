@@ -114,13 +114,13 @@ class TableSpec:
             raise SpecError(*placed) from error
 
 
-def read_table_spec(path: Path) -> TableSpec:
-    """A spec with its table. Paths of files are relative to the folder of the spec.
+def read_table_spec(path: Path, text: str | None = None) -> TableSpec:
+    """A spec, in a file or as text, with its table. Paths of files are relative to the folder of the spec.
 
     Raises:
         LabError: the spec, or what it says of its files, is wrong, or a file cannot be read.
     """
-    text = read_spec_text(path)
+    text = read_spec_text(path) if text is None else text
     document, problems = parse_leniently(text, path)
     problems += [
         Issue(

@@ -9,6 +9,7 @@ A section is a frozen value made of frames. Page, notebook and files all render 
 
 import sys
 from importlib import import_module
+from inspect import Signature, signature
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +19,11 @@ class _CallablePackage(ModuleType):
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return import_module("lnlab.app.api").report(*arguments, **options)
+
+    @property
+    def __signature__(self) -> Signature:
+        """That of the function, for editors and ``help``."""
+        return signature(import_module("lnlab.app.api").report)
 
 
 sys.modules[__name__].__class__ = _CallablePackage

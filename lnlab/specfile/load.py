@@ -1,6 +1,7 @@
 """Text -> spec: a bounded file becomes plain data that knows the line and column of everything in it."""
 
 import re
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -112,6 +113,19 @@ def read_spec_text(path: Path) -> str:
         what = f"gives its report a name that {why}"
         raise SpecError(Issue("wrong-value", str(path), what, "rename the file"))
     return text
+
+
+def read_piped_text(name: Path) -> str:
+    """The text of a spec on standard input, which messages call by this name.
+
+    Raises:
+        SpecError: too large, or not UTF-8.
+    """
+    content = sys.stdin.buffer.read(LARGEST_SPEC + 1)
+    if len(content) > LARGEST_SPEC:
+        what = f"has more than {LARGEST_SPEC:,} bytes"
+        raise SpecError(Issue("too-large", str(name), what, "make it smaller, or name a file"))
+    return _text(name, content)
 
 
 def _text(path: Path, content: bytes) -> str:

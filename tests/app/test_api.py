@@ -96,7 +96,7 @@ def test_overrides_are_a_dict_or_what_the_command_line_takes(once, data):
     for overrides in ({"seeds": [1, 2], "placement": "post"}, ["seeds=[1, 2]", "placement=post"]):
         summary = lnlab.plan(data, store=store, overrides=overrides)
         assert (summary.runs, summary.units.missing, summary.seeds) == (2, 0, (1, 2))
-    assert lnlab.plan(data, "one", store=store).runs == 2
+    assert lnlab.plan(data, profile="one", store=store).runs == 2
     assert lnlab.plan(data, store=store, overrides="seeds=5").measurements.missing == 4
 
 

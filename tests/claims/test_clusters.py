@@ -82,11 +82,11 @@ def test_a_claim_on_documents_of_topics(tmp_path):
     (independent,) = lnlab.from_frame(table.drop("topic"), axes=["model"], seed="doc").judge([{**CLAIM, "at_least": 0}])
     assert independent.estimate == pytest.approx(verdict.estimate)
     assert independent.high - independent.low < verdict.high - verdict.low
-    runs.report(tmp_path / "page", [{**CLAIM, "at_least": 0}])
+    runs.report([{**CLAIM, "at_least": 0}], out=tmp_path / "page")
     page = (tmp_path / "page" / "index.html").read_text()
     assert "Seeds stand in 12 clusters" in page
     lnlab.from_frame(table.drop("topic"), axes=["model"], seed="doc").report(
-        tmp_path / "plain", [{**CLAIM, "at_least": 0}]
+        [{**CLAIM, "at_least": 0}], out=tmp_path / "plain"
     )
     assert "Seeds are taken as independent of each other" in (tmp_path / "plain" / "index.html").read_text()
 

@@ -1,5 +1,6 @@
 """``check`` tells mistakes of the grammar before it imports any piece, and everything else all the same."""
 
+import io
 import subprocess
 import sys
 
@@ -81,6 +82,18 @@ def test_each_mistake_is_told_once_and_those_of_pieces_as_well(tmp_path, capsys)
     assert len(told) == len(set(told)) == 2
     assert "unknown key 'seed'" in told[0]
     assert "no norm is called 'layerr'" in told[1]
+
+
+def test_a_spec_is_read_from_standard_input_with_places_of_its_own(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    right = SPEC.replace("vocabulary: 10", "vocabulary: 40")
+    for text, code in ((right, 0), (right.replace("seeds: 2", "seed: 2"), WRONG)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        assert main(["check", "-"]) == code
+    said = capsys.readouterr()
+    assert said.out.startswith("<standard input>: default: ok: 2 runs")
+    line = SPEC.splitlines().index("seeds: 2") + 1
+    assert said.err.startswith(f"<standard input>:{line}:1: ")
 
 
 def test_a_spec_without_mistakes_has_none_of_the_grammar(tmp_path):

@@ -162,7 +162,7 @@ def test_torchs_norm_is_measured_as_lnlabs_own():
 def test_the_choice_stands_in_the_frame_and_on_the_page(tmp_path):
     m = lnlab.measure(made("torch"), [(X, Y)], loss)
     assert m.frame("gradient_norm")["statistics"].unique().to_list() == ["batch"]
-    m.report(tmp_path / "page")
+    m.report(out=tmp_path / "page")
     assert "Norms over batches use the statistics of each batch." in (tmp_path / "page" / "index.html").read_text()
     running = lnlab.measure(made("torch"), [(X, Y)], loss, statistics="running")
     assert running.frame("gradient_norm")["statistics"].unique().to_list() == ["running"]

@@ -91,14 +91,14 @@ def test_what_was_not_measured_is_named(method):
 def test_a_claim_is_checked_as_in_a_spec(claims, message):
     m = lnlab.measure(MODEL, BATCHES, mean)
     with pytest.raises(LabError) as raised:
-        lnlab.judge(m, claims)
+        m.judge(claims)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_claims_without_measurements_are_refused():
+def test_a_profile_is_a_name():
     with pytest.raises(LabError, match="a profile is a name, not list"):
-        lnlab.judge("first.yaml", [{"id": "a"}])
+        lnlab.judge("first.yaml", profile=[{"id": "a"}])
 
 
 def test_an_integer_parameter_has_no_gradient():
@@ -112,6 +112,6 @@ def test_names_of_models_may_have_dots_and_digits():
     builds = {name: lambda _: nn.Linear(4, 3) for name in ("v1.5", "0.5", "2")}
     m = lnlab.measure(builds, BATCHES, mean, seeds=3)
     claim = {"id": "a", "kind": "bound", "of": {"quantity": "gradient_norm", "sublayer": None}, "at_least": 1e-9}
-    verdicts = [lnlab.judge(m, {**claim, "of": claim["of"] | {"model": name}})[0] for name in builds]
+    verdicts = [m.judge({**claim, "of": claim["of"] | {"model": name}})[0] for name in builds]
     assert [(v.verdict, v.n) for v in verdicts] == [("supported", 3)] * 3
     assert m.frame("gradient_norm")["model"].unique(maintain_order=True).to_list() == list(builds)

@@ -49,7 +49,7 @@ def measured():
 
 
 def test_claims_are_those_of_a_spec(measured):
-    verdicts = lnlab.judge(measured, CLAIMS)
+    verdicts = measured.judge(CLAIMS)
     assert {v.claim: v.verdict for v in verdicts} == {
         "each[plain]": "supported",
         "each[tripled]": "supported",
@@ -72,11 +72,11 @@ def test_a_claim_may_be_a_dict_a_list_or_text(measured):
     of = {"quantity": "gradient_norm", "layer": 1, "tensor": "w1", "model": "plain"}
     claim = {"id": "a", "kind": "bound", "of": of, "at_least": 0.0}
     text = json.dumps([claim])  # which is YAML
-    assert lnlab.judge(measured, claim) == lnlab.judge(measured, [claim]) == lnlab.judge(measured, text)
+    assert measured.judge(claim) == measured.judge([claim]) == measured.judge(text)
 
 
 def test_the_page_has_the_verdicts_and_a_section_for_each_probe(measured, tmp_path):
-    report = measured.report(tmp_path / "blocks", CLAIMS, question="What does a factor do?")
+    report = measured.report(CLAIMS, out=tmp_path / "blocks", question="What does a factor do?")
     assert report.failed == []
     page = report.files[0].read_text()
     assert "What does a factor do?" in page
@@ -107,7 +107,7 @@ def test_a_number_of_the_whole_model_has_a_table(tmp_path):
         found.frame("hidden_norm")
     with pytest.raises(LabError, match="'total_gradient_norm' is derived from 'gradient_norm', which was not measured"):
         found.frame("total_gradient_norm")
-    report = found.report(tmp_path / "whole")
+    report = found.report(out=tmp_path / "whole")
     assert report.empty == []
     page = report.files[0].read_text()
     assert re.search(r"The sharpness is between [0-9.]+ \(one\) and [0-9.]+ \(three times\)", page)
@@ -116,7 +116,7 @@ def test_a_number_of_the_whole_model_has_a_table(tmp_path):
 
 @pytest.mark.nightly
 def test_the_page_is_drawn_again_from_its_folder(measured, tmp_path, capsys):
-    measured.report(tmp_path / "blocks", CLAIMS)
+    measured.report(CLAIMS, out=tmp_path / "blocks")
     page = tmp_path / "blocks" / "index.html"
     before = re.sub(r"<script>.*?</script>", "", page.read_text(), flags=re.DOTALL)
     assert main(["report", "--from", str(tmp_path / "blocks"), "--single-file"]) == 0, capsys.readouterr().err
@@ -132,7 +132,7 @@ def test_sections_of_the_user_give_their_claims_what_they_select(measured, tmp_p
       claims:
         - {id: small, says: "It is small.", kind: bound, at_most: 1000}
     """
-    report = measured.report(tmp_path / "one", sections=sections)
+    report = measured.report(out=tmp_path / "one", sections=sections)
     data = json.loads((tmp_path / "one" / "data" / "experiment.json").read_text())
     assert [section["title"] for section in data["sections"]] == ["Only W1"]
     assert "1 supported" in re.sub("<.*?>", "", report.files[0].read_text())

@@ -36,7 +36,7 @@ def test_a_build_that_ignores_its_seed_is_one_replicate(tmp_path):
     assert m.frame("gradient_norm")["seed"].to_list() == [1, 1]
     (verdict,) = m.judge(CLAIM)
     assert (verdict.verdict, verdict.n) == ("undecided", 1)
-    m.report(tmp_path / "page", CLAIM)
+    m.report(CLAIM, out=tmp_path / "page")
     text = (tmp_path / "page" / "index.html").read_text()
     assert "The seeds 2–5 of a have the parameters of an earlier seed." in text
 

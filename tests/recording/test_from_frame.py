@@ -75,7 +75,7 @@ def test_numbers_without_a_step_are_those_of_training(tmp_path, given):
         (same,) = with_step.judge([claim])
         assert verdict.verdict == same.verdict == word
         assert verdict.estimate == same.estimate
-    report = stepless.report(tmp_path / "page", [{**claim, "of": anywhere}])
+    report = stepless.report([{**claim, "of": anywhere}], out=tmp_path / "page")
     assert report.failed == []
     page = (tmp_path / "page" / "index.html").read_text()
     assert "Trained and recorded outside lnlab" in page
@@ -149,13 +149,13 @@ def test_mistakes_have_one_line():
 def test_a_page_and_its_words(tmp_path):
     runs = lnlab.from_frame(of_optimizer(long_table()), axes=["optimizer"], step="step")
     sections = [{"kind": "curves", "quantity": "loss", "where": {"split": "validation"}}]
-    report = runs.report(tmp_path / "page", [claim_of_optimizer()], sections=sections)
+    report = runs.report([claim_of_optimizer()], out=tmp_path / "page", sections=sections)
     assert report.failed == []
     page = (tmp_path / "page" / "index.html").read_text()
     assert "Trained and recorded outside lnlab" in page
     for false in ("Measured from Python", "Random numbers are keyed", "Dropout is off", "parameters)"):
         assert false not in page
-    files = runs.paper(tmp_path / "paper", [claim_of_optimizer()], sections=sections)
+    files = runs.paper([claim_of_optimizer()], out=tmp_path / "paper", sections=sections)
     assert [file.name for file in files if file.suffix == ".pdf"] == ["paper-figure-1.pdf"]
 
 

@@ -77,7 +77,7 @@ def test_derived_quantities_are_had_everywhere(runs):
 def test_the_page_says_how_its_runs_were_made(runs, tmp_path):
     of = {"quantity": "loss", "step": "last"}
     claims = [{"id": "a", "kind": "bound", "of": of, "over": "optimizer.lr", "at_most": 99}]
-    report = runs.report(tmp_path / "page", claims, title="Mine")
+    report = runs.report(claims, out=tmp_path / "page", title="Mine")
     assert report.failed == []
     page = (tmp_path / "page" / "index.html").read_text()
     for false in ("Measured from Python", "Random numbers are keyed", "with the weights that they had", "by its rule"):
@@ -144,7 +144,7 @@ def test_copies_are_told_and_counted_once(tmp_path, loop, small, some_batches):
     claim = {"id": "c", "kind": "ratio", "of": of, "to": {"name": "b"}, "at_least": 0.5}
     (verdict,) = runs.judge([claim])
     assert (verdict.verdict, verdict.n) == ("undecided", 1)
-    runs.report(tmp_path / "page", [claim])
+    runs.report([claim], out=tmp_path / "page")
     page = (tmp_path / "page" / "index.html").read_text()
     for name in "ab":
         assert re.search(f"The seeds 2.5 of name {name} repeat the numbers of an earlier seed; both count once", page)

@@ -209,7 +209,7 @@ def test_a_column_is_asked_for_by_its_name_or_its_role(tmp_path):
             ],
         }
     ]
-    report = runs.report(tmp_path / "page", sections=sections)
+    report = runs.report(out=tmp_path / "page", sections=sections)
     assert report.failed == []
     runs.plot("val_loss")
 
