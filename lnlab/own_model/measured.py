@@ -18,7 +18,6 @@ from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.own_model.charts import AnyChart, eigenvalue_chart, layer_chart, line_chart
-from lnlab.own_model.page import default_sections
 from lnlab.own_model.question import Entries, Question, read_question
 from lnlab.printable import printable
 from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, counted_once, results_of_runs, run_label
@@ -250,7 +249,7 @@ class Measurements:
         Args:
             claims: as for ``judge``. Those in a section inherit its selection.
             out: the folder of the page. Its name is that of the question.
-            sections: as the ``report`` of a spec. None means one for each probe and place.
+            sections: as the ``report`` of a spec. None means every curve, and each probe place by place.
             title: of the page. None means the names of the models.
             question: what the page asks.
 
@@ -260,15 +259,12 @@ class Measurements:
         Raises:
             LabError: everything that is wrong with claims and sections, or the folder cannot be written.
         """
-        if sections is None:
-            probes = {c["kind"]: (self.kinds[c["kind"]][0], self._first_quantity(c["kind"])) for c in self.probes}
-            sections = default_sections(self.results, probes, over_steps=self.over_steps)
         names = list(self.results.axes["label"].unique(maintain_order=True))
         stated = {
             "title": title or f"Measurements of {join_words(names)}",
             **({"question": question} if question else {}),
         }
-        asked = self._question(claims, sections, stated)
+        asked = self._question(claims, () if sections is None else sections, stated)
         verdicts = judge_all(asked.claims, self.results)
         into = Path(out)
         content = digest([asked.text, *self.results.runs["run"]])

@@ -139,7 +139,8 @@ def measure_model(
                 by_table: dict[str, list[Row]] = {}
                 for choice in choices:
                     rows = measured_rows(choice, subject, task, Draw(seed))
-                    by_table.setdefault(REGISTRIES["probe"][choice["kind"]].facts.table, []).extend(rows)
+                    table = REGISTRIES["probe"][choice["kind"]].facts.table
+                    by_table.setdefault(table, []).extend({**row, "measurement": choice["kind"]} for row in rows)
                 settings: dict[str, Json] = {"model": {"kind": name}}
                 if norms_over_batches(subject.module):
                     settings["statistics"] = statistics

@@ -7,9 +7,11 @@ a claim about what several layers have:                the quantity along the la
 any other claim:                                       a table, by the axes that vary
 training runs on a grid of learning rates:             at which rates they converge
 training runs:                                         the curves of their validation loss
+runs recorded or tabulated elsewhere:                  the curves of each of their quantities
 each probe:                                            the same by what it measured, place by place
 
-Where a spec names probes, it asks about them: they come before the losses, which keep their place on the page.
+Where a spec names probes, it asks about them: they come before the losses, which keep their place on the page. Runs
+that lnlab has not trained begin with their curves, of which none is left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +35,7 @@ from lnlab.specfile.columns import CURVES_OF_TRAINING
 from lnlab.tables import Results
 
 MOST_SECTIONS = 12
-"""The most sections of a page whose author wrote none."""
+"""The most sections of a page whose author wrote none, but for curves from elsewhere."""
 _FEWEST_LAYERS = 2
 _FEWEST_SIZES = 3
 _FEWEST_RATES = 3
@@ -56,10 +58,14 @@ def with_default_sections(
     """The facts with sections of the claims and of what was measured, where the author wrote none."""
     if facts.sections:
         return facts
-    chosen = []
+    chosen: list[dict[str, Json]] = []
     with using_words(facts.words):
         candidates = list(_candidates(results, claims, asks_probes=bool(facts.probes)))
+    room = MOST_SECTIONS
     for candidate in candidates:
+        free = candidate.section["kind"] == "curves" and not _is_of_lnlab(results)
+        if not (room or free):
+            continue
         section = {"title": None, "heading": None, "claims": candidate.claims, **candidate.section}
         resolved = FRAME_REGISTRIES["section"].resolve({k: v for k, v in candidate.section.items() if k != "title"})
         whole = {**resolved, **{name: section[name] for name in ("title", "heading", "claims")}}
@@ -67,8 +73,7 @@ def with_default_sections(
         parts = build_parts(replace(facts, sections=(whole,)), results, verdicts)
         if parts and not parts[0].error:
             chosen.append(whole)
-        if len(chosen) == MOST_SECTIONS:
-            break
+            room -= not free
     return replace(facts, sections=tuple(chosen))
 
 
@@ -91,13 +96,16 @@ def _candidates(results: Results, claims: Sequence[Claim], *, asks_probes: bool)
             where = {"rule": "learned" if learned else "stable", "split": "train"}
             title = "Learning rates at which the runs converge"
             grids.append({"kind": "convergence_table", "where": where, "title": title})
-    probed = list(_densities(results))
-    for quantity in _first_quantities(results, "sites"):
-        probed += _places(results, quantity)
+    of_quantities = [list(_densities(results))]
+    of_quantities += [list(_places(results, quantity)) for quantity in _first_quantities(results, "sites")]
     for quantity in _first_quantities(results, "histograms"):
-        probed.append({"kind": "histogram", "quantity": quantity, "title": _title(quantity, {})})
-    room = max(1, MOST_SECTIONS - len(candidates) - len(grids) - len(losses)) if asks_probes else 0
-    for section in [*grids, *probed[:room], *losses, *probed[room:]]:
+        of_quantities.append([{"kind": "histogram", "quantity": quantity, "title": _title(quantity, {})}])
+    room = max(1, MOST_SECTIONS - len(candidates) - len(grids) - (len(losses) if _is_of_lnlab(results) else 0))
+    # where there is no room for all, each quantity has its first places
+    turns = sorted((turn, i) for i, group in enumerate(of_quantities) for turn in range(len(group)))[:room]
+    probed = [of_quantities[i][turn] for i, turn in sorted((i, turn) for turn, i in turns)]
+    asks_probes = asks_probes and _is_of_lnlab(results)
+    for section in [*grids, *probed, *losses] if asks_probes else [*grids, *losses, *probed]:
         candidates.setdefault(canonical(section), _Candidate(section, []))
     return list(candidates.values())
 
@@ -112,8 +120,8 @@ def _sections_of_claim(results: Results, claim: Claim) -> Iterator[dict[str, Jso
         yield from _densities(results)
         return
     course = quantity.removeprefix(_FINAL)
-    if not _is_of_lnlab(results):
-        yield from table_sections(results, [quantity])
+    if course in results.tables["curves"]["quantity"] and not _is_of_lnlab(results):
+        yield from table_sections(results, [course])
         return
     if course in CURVES_OF_TRAINING:
         yield from _curves(results, course, of.get("split"))
@@ -148,7 +156,7 @@ def table_sections(results: Results, quantities: Sequence[str] | None = None) ->
     """
     curves = results.tables["curves"]
     found = curves.select("quantity", "split").unique(maintain_order=True)
-    axis = next(iter(_varying_axes(results)), "seed")
+    axis = _common_axis(results)
     for quantity, split in found.sort(pl.col("quantity") != "loss", maintain_order=True).rows():
         rows = curves.filter(pl.col("quantity") == quantity, pl.col("split") == split)
         alike = rows.group_by("step").agg(pl.col("value").n_unique())["value"].max() == 1
@@ -208,13 +216,18 @@ def _places(results: Results, quantity: str) -> Iterator[dict[str, Json]]:
     # a row for each of what there are more of
     if alone["tensor"].n_unique() > alone["sublayer"].n_unique():
         shared, listed = listed, shared
-    axis = next(iter(_varying_axes(results)), "seed")
+    axis = _common_axis(results)
     for stack, place in alone.select("stack", shared).unique(maintain_order=True).rows():
         of_place = alone.filter(pl.col("stack").eq_missing(stack), pl.col(shared).eq_missing(place))
         # A number of the whole model stands in no place that a row could be named by.
         row = "quantity" if of_place[listed].null_count() == of_place.height else listed
+        where = {"layer": None, "stack": stack, shared: place}
+        if row == "quantity" and of_place["step"].n_unique() >= _FEWEST_SIZES:
+            course = {"kind": "depth_profile", "quantity": quantity, "x": "step", "where": where}
+            yield {**course, "title": _title(quantity, where)}
+            continue
         table = {"kind": "table", "quantity": quantity, "rows": row, "columns": axis}
-        yield from _at_steps(alone, table, {"layer": None, "stack": stack, shared: place})
+        yield from _at_steps(alone, table, where)
 
 
 def _at_steps(rows: pl.DataFrame, section: dict[str, Json], where: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
@@ -241,6 +254,11 @@ def _scale(rows: pl.DataFrame) -> str:
 def _varying_axes(results: Results) -> list[str]:
     counts = results.axes.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
     return counts.filter(pl.col("value") > 1)["axis"].to_list()
+
+
+def _common_axis(results: Results) -> str:
+    """An axis of every table: the first that varies, else any, else the training step."""
+    return next(iter([*_varying_axes(results), *results.axes["axis"]]), "step")
 
 
 def _levels(results: Results, axis: str) -> int:

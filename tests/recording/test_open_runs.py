@@ -1,5 +1,6 @@
 """Runs opened together: against the rows that went in, hand-made statistics, and pages."""
 
+import json
 import re
 
 import numpy as np
@@ -84,6 +85,42 @@ def test_the_page_says_how_its_runs_were_made(runs, tmp_path):
         assert false not in page
     assert "Trained and recorded outside lnlab" in page
     assert "dropout and after clipping" in page
+
+
+def test_the_page_of_one_run_draws_each_of_its_curves_and_the_course_of_a_number_of_the_whole(tmp_path):
+    torch.manual_seed(1)
+    model = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batch = torch.randn(4, 3)
+    with lnlab.Recorder(
+        tmp_path / "run",
+        settings={"kind": "plain"},
+        seed=1,
+        probes=[{"kind": "sharpness", "steps": 2}],
+        batches=[batch],
+        loss=lambda m, x: m(x).square().mean(),
+        every=2,
+        hooks_every=2,
+    ) as rec:
+        rec.attach(model, optimizer)
+        rec(model, 0)
+        for step in range(1, 7):
+            optimizer.zero_grad()
+            loss = model(batch).square().mean()
+            loss.backward()
+            optimizer.step()
+            named = {f"number_{i}": step * i for i in range(1, 13)}
+            rec(model, step, loss=loss.detach(), val_loss=1 / step, **named)
+    report = lnlab.open_runs(tmp_path / "run").report(tmp_path / "page")
+    assert (report.failed, report.empty) == ([], [])
+    sections = json.loads((tmp_path / "page" / "data" / "experiment.json").read_text())["sections"]
+    drawn = [(s["quantity"], (s["where"] or {}).get("split"), s.get("x")) for s in sections if s["kind"] != "table"]
+    numbers = [(f"number_{i}", "train", "step") for i in range(1, 13)]
+    assert drawn[:2] == [("loss", "train", "step"), ("loss", "validation", "step")]
+    assert {*numbers, ("learning_rate", "train", "step")} < set(drawn)
+    assert ("sharpness", None, "step") in drawn
+    tables = {s["quantity"] for s in sections if s["kind"] == "table"}
+    assert tables == {"step_gradient_norm", "update_to_weight"}
 
 
 def test_a_run_that_ended_early_is_not_compared_at_its_own_last_step(tmp_path, loop, small, some_batches):
