@@ -111,7 +111,7 @@ def test_the_page_of_one_run_draws_each_of_its_curves_and_the_course_of_a_number
             optimizer.step()
             named = {f"number_{i}": step * i for i in range(1, 13)}
             rec(model, step, loss=loss.detach(), val_loss=1 / step, **named)
-    report = lnlab.open_runs(tmp_path / "run").report(tmp_path / "page")
+    report = lnlab.open_runs(tmp_path / "run").report(out=tmp_path / "page")
     assert (report.failed, report.empty) == ([], [])
     sections = json.loads((tmp_path / "page" / "data" / "experiment.json").read_text())["sections"]
     drawn = [(s["quantity"], (s["where"] or {}).get("split"), s.get("x")) for s in sections if s["kind"] != "table"]
