@@ -72,6 +72,10 @@ class Operator(Protocol):
         """The product with a vector (size,), or with each row of a block (rows, size), in float64."""
         ...
 
+    def check_along(self, v: Tensor) -> None:
+        """Refuse a matrix whose product with this vector is not what its gradients say, where that can be asked."""
+        ...
+
 
 @dataclass(frozen=True)
 class Linearized:
@@ -163,12 +167,30 @@ class Sharded:
         pair = random_pair(self.size, self.device)
         hu, hv = self._mean_product(pair, together=1)  # one graph is made for both, and holds one row at a time
         check_symmetric(pair[0], pair[1], hu, hv, graph)
-        if graph.suspects and of_gradient:
-            of_unit = hu / torch.linalg.vector_norm(pair[0])
-            losses = [partial(summed_loss, *shard) for shard in shards]
-            differences = partial(self._difference, losses, pair[0] / torch.linalg.vector_norm(pair[0]))
-            sizes = [p.numel() for p in self.parameters]
-            check_difference(of_unit, differences, graph.unit, set(graph.suspects), sizes)
+        self._losses = [partial(summed_loss, *shard) for shard in shards] if graph.suspects and of_gradient else []
+        self._compared = bool(graph.suspects) and of_gradient
+        if self._compared:
+            # an error along few directions is a small part of a random product, and lies along them itself
+            self.check_along(self._differing(pair[0]))
+
+    def check_along(self, v: Tensor) -> None:
+        """Compare the product with a vector of any length with a difference of gradients, parameter by parameter.
+
+        Only where the graph has functions that torch may differentiate wrongly, and only products of a Hessian.
+
+        Raises:
+            CurvatureError: they differ by more than the error of the difference.
+        """
+        if self._compared and v.any():
+            self._differing(v)
+
+    def _differing(self, v: Tensor) -> Tensor:
+        """As ``check_along``: the product less the difference, of a unit vector."""
+        unit_vector = v.double() / torch.linalg.vector_norm(v.double())
+        product = self._mean_product(unit_vector[None], together=1)[0]
+        sizes = [p.numel() for p in self.parameters]
+        names = set(self.graph.suspects)
+        return check_difference(product, partial(self._difference, unit_vector), self.graph.unit, names, sizes)
 
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64.
@@ -191,10 +213,15 @@ class Sharded:
                 total += part
         return self._ranks.sum(total)[0] / self.count
 
-    def _difference(self, losses: Sequence[Callable[[], tuple[Tensor, float]]], v: Tensor, step: float) -> Tensor:
-        """The central difference of the gradient along a unit vector, by a step in units of the parameters' norm."""
+    def _difference(self, v: Tensor, step: float) -> Tensor:
+        """The central difference of the gradient along a unit vector, by a step in units of the parameters' norm.
+
+        A vector of few entries moves these by as much as a random one moves each.
+        """
         before = [p.detach().clone() for p in self.parameters]
-        length = step * float(torch.linalg.vector_norm(torch.stack([p.double().norm() for p in before])) + 1e-3)
+        spread = math.sqrt(min(1.0, 3 / float(len(v) * v.square().square().sum())))
+        norm = torch.linalg.vector_norm(torch.stack([p.double().norm() for p in before]))
+        length = step * spread * float(norm + 1e-3)
         along = unflatten(v[None], self.parameters)
         gradients = []
         try:
@@ -202,16 +229,16 @@ class Sharded:
                 for p, value, d in zip(self.parameters, before, along, strict=True):
                     p.data = (value.double() + sign * length * d[0]).to(p.dtype)
                 with twice_differentiable():
-                    gradients.append(self._gradient(losses))
+                    gradients.append(self._gradient())
         finally:
             for p, value in zip(self.parameters, before, strict=True):
                 p.data = value
         return (gradients[0] - gradients[1]) / (2 * length)
 
-    def _gradient(self, losses: Sequence[Callable[[], tuple[Tensor, float]]]) -> Tensor:
+    def _gradient(self) -> Tensor:
         """The gradient of the mean loss: (size,), float64."""
         total = torch.zeros(1, self.size, dtype=torch.float64, device=self.device)
-        for evaluate in losses:
+        for evaluate in self._losses:
             parts = torch.autograd.grad(evaluate()[0], self.parameters, allow_unused=True, materialize_grads=True)
             total += flatten([part[None] for part in parts])
         return self._ranks.sum(total)[0][0] / self.count
@@ -340,3 +367,8 @@ class Difference:
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64."""
         return self._one.matvec(block) - self._other.matvec(block)
+
+    def check_along(self, v: Tensor) -> None:
+        """Check the products of both."""
+        self._one.check_along(v)
+        self._other.check_along(v)

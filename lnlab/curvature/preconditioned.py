@@ -53,9 +53,16 @@ class Preconditioned:
 
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64."""
+        return self._operator.matvec(self._scaled(block))[..., self._included] * self._factor
+
+    def check_along(self, v: Tensor) -> None:
+        """Check the product of the operator inside with ``P^-1/2 v``."""
+        self._operator.check_along(self._scaled(v))
+
+    def _scaled(self, block: Tensor) -> Tensor:
         whole = torch.zeros(*block.shape[:-1], self._operator.size, dtype=torch.float64, device=self.device)
         whole[..., self._included] = block.double() * self._factor
-        return self._operator.matvec(whole)[..., self._included] * self._factor
+        return whole
 
 
 def second_moment(

@@ -7,7 +7,8 @@ With a start vector nearly orthogonal to the largest eigenvector, it would stay 
 
 from dataclasses import dataclass
 
-from torch import Generator
+import torch
+from torch import Generator, Tensor
 
 from lnlab.curvature.lanczos import Tridiagonal, lanczos
 from lnlab.curvature.operators import Operator
@@ -26,11 +27,13 @@ class Sharpness:
         value: λ_max from below.
         residual: the largest distance from it to an eigenvalue.
         steps: number of products made.
+        vector: the Ritz vector that has this value (size,), of length 1.
     """
 
     value: float
     residual: float
     steps: int
+    vector: Tensor
 
 
 def lanczos_sharpness(
@@ -57,6 +60,11 @@ def lanczos_sharpness(
         allowed = tolerance * abs(float(now.nodes[-1]))
         return float(now.residuals[-1]) <= allowed and float(now.nodes[-1] - before.nodes[-1]) <= allowed
 
-    (run,) = lanczos(operator.matvec, first, steps, until=converged)
+    (run,) = lanczos(operator.matvec, first, steps, until=converged, basis=True)
     quadrature = gauss(run)
-    return Sharpness(float(quadrature.nodes[-1]), float(quadrature.residuals[-1]), len(run.alphas))
+    if run.basis is None:
+        raise ValueError("a run without its basis")
+    of_largest = torch.linalg.eigh(run.matrix()).eigenvectors[:, -1].to(run.basis.device)
+    return Sharpness(
+        float(quadrature.nodes[-1]), float(quadrature.residuals[-1]), len(run.alphas), of_largest @ run.basis
+    )

@@ -109,6 +109,7 @@ def sharpness(
                 operator = Preconditioned(operator, _diagonal(state, coordinates, first, eps))
             generator = Generator().manual_seed(state.draw("start", 1))
             estimate = lanczos_sharpness(operator, generator, steps=steps, tolerance=tolerance)
+            operator.check_along(estimate.vector)
     except CurvatureError as error:
         raise LabError(Issue("unsupported", "", f"sharpness: {error}", error.remedy)) from error
     name = _NAMES[coordinates]

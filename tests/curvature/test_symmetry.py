@@ -8,11 +8,13 @@ from torch.nn.functional import linear, relu, scaled_dot_product_attention
 from torch.nn.utils import parametrizations, weight_norm
 from torch.utils.checkpoint import checkpoint
 
+from lnlab.curvature import operators
 from lnlab.curvature.dense import dense
 from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.hessian import hessian
 from lnlab.curvature.operators import Difference, Sharded
 from lnlab.curvature.preconditioned import Preconditioned
+from lnlab.curvature.sharpness import lanczos_sharpness
 
 X = torch.randn(7, 4, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
 
@@ -182,6 +184,48 @@ def test_a_lost_derivative_of_few_parameters_is_not_hidden_by_many(size, gains, 
     with pytest.raises(CurvatureError, match=rf"norm 0 in a parameter of {gains} entries, finite differences .*Cut"):
         hessian(Gained(size, gains, Cut, dtype), loss, [None])
     hessian(Gained(size, gains, Right, dtype), loss, [None])
+
+
+class Along(nn.Module):
+    """A function of one number of a tensor: |w|^2 / 2 + f(a w), with a entry 3 or any unit vector."""
+
+    def __init__(self, size, function, dtype, *, dense):
+        super().__init__()
+        generator = torch.Generator().manual_seed(1)
+        self.a = torch.randn(size, generator=generator, dtype=dtype) if dense else torch.eye(size, dtype=dtype)[3]
+        self.a /= self.a.norm()
+        self.w = nn.Parameter(0.1 * torch.randn(size, generator=generator, dtype=dtype) - self.a)
+        self.function = function
+
+    def forward(self, _):
+        return 0.5 * self.w.square().sum() + self.function.apply(2 * (self.w @ self.a))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("size", "dense"), [(300, False), (1500, True), (3000, False), (20_000, True)])
+def test_a_lost_derivative_of_one_direction_is_not_hidden_in_its_tensor(size, dense, dtype):
+    loss = lambda m, x: (m(x), 1)  # noqa: E731
+    with pytest.raises(CurvatureError, match=rf"in a parameter of {size} entries, finite differences .*Cut"):
+        hessian(Along(size, Cut, dtype, dense=dense), loss, [None])
+    model = Along(size, Right, dtype, dense=dense)
+    operator = hessian(model, loss, [None])
+    found = lanczos_sharpness(operator, torch.Generator().manual_seed(1))
+    assert found.value == pytest.approx(max(1, 1 - 4 * (2 * (model.w @ model.a)).sin().item()), rel=1e-3)
+    operator.check_along(found.vector)
+
+
+def test_the_product_with_a_vector_that_was_found_is_compared_in_all_coordinates(monkeypatch):
+    loss = lambda m, x: (m(x), 1)  # noqa: E731
+    with monkeypatch.context() as patched:
+        patched.setattr(operators, "check_difference", lambda product, *_: torch.zeros_like(product))
+        operator = hessian(Along(300, Cut, torch.float64, dense=False), loss, [None])
+    of_entry = torch.eye(300, dtype=torch.float64)[3]
+    operator.check_along(torch.eye(300, dtype=torch.float64)[4])
+    for one in (operator, Difference(operator, operator)):
+        with pytest.raises(CurvatureError, match=r"finite differences .*Cut"):
+            one.check_along(of_entry)
+    with pytest.raises(CurvatureError, match=r"finite differences .*Cut"):
+        Preconditioned(operator, torch.ones(300).index_fill(0, torch.tensor([7]), 0.0)).check_along(of_entry[:-1])
 
 
 @pytest.mark.parametrize("seed", range(10))
