@@ -17,7 +17,7 @@ from urllib.parse import quote
 import polars as pl
 from markupsafe import Markup
 
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS
+from lnlab.claims.verdict_text import VERDICT_MEANINGS, VERDICT_SYMBOLS
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
 from lnlab.printable import shown_path
@@ -38,9 +38,9 @@ from lnlab.tables import Results
 _COMPARED_AXES = ("method", "placement", "norm", "init", "optimizer")
 """The last words of axes whose values are ways to build or train a Transformer."""
 _UNREADABLE = (LabError, ValueError, TypeError, KeyError, AttributeError, pl.exceptions.PolarsError)
-_ORDER = ("contradicted", "ill-posed", "beyond", "smaller", "supported", "undecided", "not testable here")
-"""Order of the verdicts of a card: what a reader must not miss comes first."""
 _OTHER_PAPERS, _NO_SOURCE, _UNREADABLE_REPORTS = "Other papers", "Questions of our own", "Reports that cannot be shown"
+_AUTHORS_AND_YEAR = re.compile(r"[A-Z][^;(]*?\b(?:19|20)\d\d\b")
+"""What a citation begins with: ``Xiong et al. 2020``."""
 _REDIRECT = re.compile(rb"<meta[^>]*http-equiv=[\"']?refresh", re.IGNORECASE)
 _SIZE = re.compile(rb'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
@@ -124,6 +124,13 @@ class Card:
         """The first of its papers, in pieces with their addresses."""
         first = "".join(text for text, _ in self.paper).partition(";")[0].strip()
         return tuple(linked_citations(first))
+
+    @property
+    def papers(self) -> tuple[str, ...]:
+        """Authors and year of each of its papers, as far as the citation begins with them."""
+        parts = "".join(text for text, _ in self.paper).split(";")
+        found = (_AUTHORS_AND_YEAR.match(part.strip()) for part in parts)
+        return tuple(dict.fromkeys(match[0] for match in found if match))
 
 
 @dataclass(frozen=True)
@@ -245,8 +252,9 @@ def _address(path: Path) -> str:
 
 
 def _sorted_words(words: Iterable[str]) -> list[str]:
-    """Verdicts, contradicted first. Words that this version does not know come last."""
-    return sorted(words, key=lambda word: (_ORDER.index(word) if word in _ORDER else len(_ORDER), word))
+    """Verdicts in the order of pages. Words that this version does not know come last."""
+    known = list(VERDICT_SYMBOLS)
+    return sorted(words, key=lambda word: (known.index(word) if word in known else len(known), word))
 
 
 def _size(folder: Path, path: Path) -> tuple[int, int] | None:
@@ -279,7 +287,7 @@ def _methods(results: Results) -> tuple[str, ...]:
 
 
 def tally_of(cards: Sequence[Card]) -> list[tuple[str, int]]:
-    """How many claims of all these cards got each verdict, contradicted ones first."""
+    """How many claims of all these cards got each verdict, in the order of pages."""
     counts: dict[str, int] = {}
     for group in chain.from_iterable(card.verdicts for card in cards):
         counts[group.word] = counts.get(group.word, 0) + len(group.claims)
@@ -321,12 +329,14 @@ def grouped_cards(cards: Sequence[Card]) -> list[CardGroup]:
             sentences = [s for card in members for s in card.sentences if source_of(s, names) == PAPERS]
         own, ours = ([s for s in sentences if (s.margin == "ours") is are_ours] for are_ours in (False, True))
         citations = Counter(card.first_citation for card in members)
+        paper = max(citations, key=lambda citation: citations[citation]) if kind == 0 else ()
+        named = _AUTHORS_AND_YEAR.match("".join(text for text, _ in paper))
         groups.append(
             CardGroup(
-                heading=f"The {heading}" if kind == 0 else heading,
+                heading=named[0] if named else heading,
                 cards=tuple(members),
-                paper=max(citations, key=lambda citation: citations[citation]) if kind == 0 else (),
-                whose=f"the {heading}" if kind == 0 else "the paper" if kind == 2 else "the papers",
+                paper=paper,
+                whose=("this source", "the papers", "the paper")[kind] if kind < 3 else "the papers",
                 own=tuple(verdict_tally(own)),
                 ours=tuple(verdict_tally(ours)),
             )
@@ -334,8 +344,13 @@ def grouped_cards(cards: Sequence[Card]) -> list[CardGroup]:
     return groups
 
 
-def render_index(cards: Sequence[Card], templates: Path | None = None) -> str:
+def render_index(cards: Sequence[Card], templates: Path | None = None, *, first: Sequence[Card] = ()) -> str:
     """The index as one file of HTML, which needs nothing but the thumbnails and pages that it links to.
+
+    Args:
+        cards: the questions.
+        templates: a folder of templates that go before the shipped ones.
+        first: the questions to begin with, which stand above the others as well.
 
     Raises:
         ReportError: the templates are not there.
@@ -347,6 +362,9 @@ def render_index(cards: Sequence[Card], templates: Path | None = None) -> str:
     return jinja.get_template("index.html.j2").render(
         cards=cards,
         groups=grouped_cards(cards),
+        first=first,
+        papers=[paper for paper, _ in Counter(chain.from_iterable(card.papers for card in cards)).most_common()],
+        meanings=VERDICT_MEANINGS,
         n_claims=count_noun(sum(card.n_claims for card in cards), "claim"),
         n_questions=count_noun(len(cards), "question"),
         tally=tally_of(cards),

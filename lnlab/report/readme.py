@@ -56,6 +56,13 @@ def with_answers(text: str, cards: Sequence[Card], root: Path, readme: Path) -> 
     return _ITEM.sub(filled, text)
 
 
+def listed_questions(text: str, cards: Sequence[Card], root: Path, readme: Path) -> list[Card]:
+    """The questions that a README lists, in its order."""
+    by_page = {_place(root / unquote(card.page)): card for card in cards if card.page}
+    places = (_place(readme.parent / unquote(item[2])) for item in _ITEM.finditer(text))
+    return [by_page[place] for place in places if place in by_page]
+
+
 def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapping[Path, bytes]:
     """The pictures that a README shows out of ``root/assets``: ``<question>.png`` is the first figure of a question.
 

@@ -98,6 +98,24 @@ def test_a_search_by_claim_paper_method_and_quantity_finds_its_cards(visit, inde
     assert said == []
 
 
+def test_a_verdict_and_a_paper_leave_their_questions_and_claims(visit, index):
+    page, said, _ = visit(index)
+    cards = {card.name: card for card in read_cards(index.parent)}
+    contradicted = {
+        name: group.claims for name, card in cards.items() for group in card.verdicts if group.word == "contradicted"
+    }
+    page.locator("#verdict").select_option("contradicted")
+    assert sorted(visible_cards(page)) == sorted(f"question-{name}" for name in contradicted)
+    for name, claims in contradicted.items():
+        shown = [one.inner_text() for one in page.locator(f"#question-{name} details li").all() if one.is_visible()]
+        assert shown == [says for _, says in claims]
+    page.locator("#verdict").select_option("")
+    page.locator("#paper").select_option("Yu 2024")
+    assert visible_cards(page) == ["question-yu_convergence"]
+    assert page.locator("details[open]").count() == 0
+    assert said == []
+
+
 def test_without_a_script_it_is_a_list_of_all_questions(visit, index):
     page, said, _ = visit(index, script=False)
     assert len(visible_cards(page)) == len(QUESTIONS) + 1

@@ -35,7 +35,7 @@ def index(
             "--readme",
             metavar="FILE",
             parser=user_path,
-            help="A README: the answers of the questions that it lists, and its pictures, are written.",
+            help="A README: its pictures, and the answers of the questions that it lists; the index begins with them.",
         ),
     ] = None,
     templates: Annotated[
@@ -53,17 +53,19 @@ def index(
     Exit codes: 0 done; 1 a report cannot be read, or --check and something is out of date; 2 the command is wrong.
     """
     from lnlab.report.index import read_cards, render_index
-    from lnlab.report.readme import pictures, with_answers
+    from lnlab.report.readme import listed_questions, pictures, with_answers
 
     cards = read_cards(root, profiles or ())
-    contents = {root / "index.html": render_index(cards, templates).encode()}
+    first, of_readme = [], {}
     if readme is not None:
         try:
             text = read_user_file(readme, "README").decode()
         except UnicodeDecodeError as error:
             raise LabError(Issue("not-text", str(readme), "is not UTF-8", "save it as UTF-8")) from error
-        contents[readme] = with_answers(text, cards, root, readme).encode()
-        contents |= pictures(text, cards, root, readme)
+        first = listed_questions(text, cards, root, readme)
+        of_readme[readme] = with_answers(text, cards, root, readme).encode()
+        of_readme |= pictures(text, cards, root, readme)
+    contents = {root / "index.html": render_index(cards, templates, first=first).encode(), **of_readme}
     outdated = [path for path, content in contents.items() if not path.is_file() or path.read_bytes() != content]
     if not check:
         for path in outdated:
