@@ -12,7 +12,7 @@ import pytest
 
 from lnlab.execute import pool
 from tests.support.forking import servers
-from tests.support.golden import Said, golden_file, read_golden
+from tests.support.golden import TESTS, Golden, Said, golden_file, read_golden
 
 SAID = pytest.StashKey[Said]()
 FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder]
@@ -45,20 +45,17 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str | Sequence[str]], None]]:
-    """``golden(text)``: the sentences of a test, or their lines, are those in tests/golden, in the order of calls."""
+def golden(
+    request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Golden]:
+    """``golden(text)`` and ``golden.raises(kind)``: the sentences of a test are those in tests/golden."""
     said: list[str] = []
-    renewing = request.config.getoption("--golden")
     request.config.stash[SAID].sayings[request.path][request.node.name] = said
     kept = read_golden(golden_file(request.path)).get(request.node.name, [])
-
-    def say(text: str | Sequence[str]) -> None:
-        lines = text if isinstance(text, str) else "\n".join(text)
-        said.append(lines.replace(str(tmp_path), "TMP"))
-        assert renewing or said == kept[: len(said)], "the sentence is another: read it, and `make golden`"
-
-    yield say
-    assert renewing or len(said) == len(kept), "sentences are no longer said: `make golden`"
+    names = {tmp_path: "TMP", tmp_path_factory.getbasetemp(): "TMP", TESTS.parent: "ROOT"}
+    golden = Golden(said, None if request.config.getoption("--golden") else kept, names)
+    yield golden
+    golden.end()
 
 
 def pytest_collection_finish() -> None:

@@ -103,20 +103,20 @@ def test_a_spawned_worker_has_the_environment_of_workers(monkeypatch):
         workers.stop()
 
 
-def test_a_report_is_read_by_path_where_no_folder_can_be_opened(tmp_path, monkeypatch):
+def test_a_report_is_read_by_path_where_no_folder_can_be_opened(tmp_path, monkeypatch, golden):
     monkeypatch.setattr(os, "supports_dir_fd", set())
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.json").write_bytes(b"1\r\n")
     assert contents.read_file(tmp_path, "data/a.json") == b"1\r\n"
     assert contents.read_file(tmp_path, "data/b.json") is None
     (tmp_path / "linked").symlink_to(tmp_path / "data")
-    with pytest.raises(contents.ReportError, match="is reached over a link"):
+    with golden.raises(contents.ReportError):
         contents.read_file(tmp_path, "linked/a.json")
     (tmp_path / "data" / "link.json").symlink_to(tmp_path / "data" / "a.json")
-    with pytest.raises(contents.ReportError, match="no file of a report"):
+    with golden.raises(contents.ReportError):
         contents.read_file(tmp_path, "data/link.json")
     os.mkfifo(tmp_path / "data" / "pipe")
-    with pytest.raises(contents.ReportError, match="no file of a report"):
+    with golden.raises(contents.ReportError):
         contents.read_file(tmp_path, "data/pipe")
 
 

@@ -135,9 +135,9 @@ def _bumped(entry):
     return type(entry)(entry.kind, entry.name, entry.build, entry.version + 1, entry.origin, entry.facts)
 
 
-def test_names_cannot_be_taken_twice_nor_parameters_called_as_pydantic_or_the_grammar_calls_its_own():
+def test_names_cannot_be_taken_twice_nor_parameters_called_as_pydantic_or_the_grammar_calls_its_own(golden):
     tasks, _ = lab()
-    with pytest.raises(ValueError, match="registered already, by lnlab"):
+    with golden.raises(ValueError):
         tasks.register("translate", speed=1)(lambda: None)
     for word in ("model_dump", "copy", "kind"):
         namespace: dict[str, Any] = {}
@@ -170,7 +170,7 @@ def test_third_parties_register_through_entry_points_loaded_when_first_asked(mon
     assert loaded == ["theirs"]
 
 
-def test_a_package_that_fails_while_it_registers_is_named_each_time(monkeypatch):
+def test_a_package_that_fails_while_it_registers_is_named_each_time(monkeypatch, golden):
     tasks: Registry[Callable[..., Any]] = Registry("task")
 
     class Point(EntryPoint):
@@ -179,7 +179,7 @@ def test_a_package_that_fails_while_it_registers_is_named_each_time(monkeypatch)
 
     monkeypatch.setattr(module, "installed_pieces", lambda: EntryPoints([Point("theirs", "x", "lnlab.task")]))
     for _ in range(2):
-        with pytest.raises(LabError, match=r"package theirs: fails while it registers 'theirs' in lnlab.task: .*numpi"):
+        with golden.raises(LabError):
             list(tasks)
 
 
@@ -207,9 +207,9 @@ def test_a_plugin_that_is_absent_or_broken_is_named(tmp_path, text, what):
     assert caught.value.issues[0].where == (str(plugin) if text is None else f"{plugin}:1")
 
 
-def test_a_plugin_that_is_not_python_is_refused(tmp_path):
+def test_a_plugin_that_is_not_python_is_refused(tmp_path, golden):
     (tmp_path / "mine.txt").write_text("hello")
-    with pytest.raises(LabError, match="is not a Python file"):
+    with golden.raises(LabError):
         load_plugin(tmp_path / "mine.txt")
 
 
@@ -236,12 +236,12 @@ def test_what_is_no_fact_of_a_registry_is_refused_when_it_is_registered(facts, m
     assert not tasks.entries
 
 
-def test_a_registry_without_facts_takes_none():
-    with pytest.raises(LabError, match=r"^attention 'mine': no fact is called 'causal'; register "):
+def test_a_registry_without_facts_takes_none(golden):
+    with golden.raises(LabError):
         Registry("attention").register("mine", causal=True)
 
 
-def test_a_misspelt_fact_of_a_plugin_is_told_with_its_line(tmp_path):
+def test_a_misspelt_fact_of_a_plugin_is_told_with_its_line(tmp_path, golden):
     plugin = tmp_path / "mine.py"
     plugin.write_text(
         'from lnlab.nn.norms import norms\n\n@norms.register("mine", statistic="batch")\ndef mine(width): ...\n'
@@ -249,10 +249,9 @@ def test_a_misspelt_fact_of_a_plugin_is_told_with_its_line(tmp_path):
     with pytest.raises(LabError) as raised:
         load_plugin(plugin)
     misspelt, missing = raised.value.issues
-    where = f"{plugin}:3: norm 'mine'"
-    known = "known: coordinatewise, identity, statistics"
-    assert str(misspelt) == f"{where}: no fact is called 'statistic'; did you mean 'statistics'? ({known})"
-    assert str(missing) == f"{where}: the fact 'statistics' is missing; register it with statistics=..."
+    assert all(str(issue).startswith(f"{plugin}:3: ") for issue in (misspelt, missing))
+    golden(str(misspelt))
+    golden(str(missing))
 
 
 def test_every_fact_is_explained_where_it_is_declared():

@@ -209,12 +209,12 @@ def test_the_boundary_is_the_place_of_the_largest_rate_that_converges(made):
     assert found == {"post": [2, 0.1], "pre": [3, 1.0], "plain": [0, 0.0]}
 
 
-def test_a_column_with_a_hole_has_no_boundary(made):
+def test_a_column_with_a_hole_has_no_boundary(made, golden):
     runs = {("post", rate, seed): Run() for rate in RATES for seed in (1, 2)}
     results = made(runs | {("post", 1.0, 2): Run(status="timed_out")})
     found = select_series(results, {"quantity": "convergence_boundary", "rule": "learned", "split": "train"})
     assert (found.numbers["value"].to_list(), list(found.excluded)) == ([3.0], [2])
-    with pytest.raises(LabError, match="is taken over it"):
+    with golden.raises(LabError):
         select_measured_rows(results, {"quantity": "convergence_boundary", "optimizer.lr": 0.1})
 
 

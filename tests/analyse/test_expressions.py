@@ -125,10 +125,10 @@ def test_of_an_unmeasured_number_nothing_follows(measured):
     assert rows_of(results, "min(whole, signed)")["value"].null_count() == 6
 
 
-def test_two_numbers_at_one_place_are_refused_and_never_multiplied(measured):
+def test_two_numbers_at_one_place_are_refused_and_never_multiplied(measured, golden):
     sites = measured.tables["sites"]
     twice = pl.concat([sites, sites.filter(quantity="whole", seed=2)])
-    with pytest.raises(LabError, match="'whole' has several numbers of one run at step 0"):
+    with golden.raises(LabError):
         rows_of(replace(measured, tables={"sites": twice}), "signed * whole")
 
 
@@ -156,9 +156,9 @@ def test_it_is_selected_like_any_quantity(measured):
     assert empty.why_empty.where == "layer"
 
 
-def test_a_quantity_that_is_not_there_is_named(measured):
+def test_a_quantity_that_is_not_there_is_named(measured, golden):
     name = parse_name("gradient_norm * update_norm").name
-    assert "derived from 'update_norm', which was not measured" in str(Selected(measured, {"quantity": name}).why_empty)
+    golden(str(Selected(measured, {"quantity": name}).why_empty))
 
 
 def test_it_inherits_what_its_quantities_say_of_themselves(training, trained, setting):

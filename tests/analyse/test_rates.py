@@ -130,21 +130,21 @@ def test_before_anything_has_run_nothing_is_ambiguous(swept):
         select_series(results, {"quantity": "best_lr"})
 
 
-def test_the_loss_at_the_start_must_have_been_measured(swept):
+def test_the_loss_at_the_start_must_have_been_measured(swept, golden):
     results = swept(post={1: POST}, pre={1: PRE}, start=None)
     assert select_measured_rows(results, {"quantity": "lr_sensitivity"}).is_empty()
-    with pytest.raises(NothingSelected, match=r"and the validation loss at step 0"):
+    with golden.raises(NothingSelected):
         select_series(results, {"quantity": "lr_sensitivity", "placement": "post"})
 
 
-def test_what_it_is_taken_over_is_not_selected_and_must_vary(swept, setting, training, trained):
+def test_what_it_is_taken_over_is_not_selected_and_must_vary(swept, setting, training, trained, golden):
     results = swept(post={1: POST}, pre={1: PRE})
-    with pytest.raises(LabError, match=r"optimizer\.lr: 'best_lr' is taken over it; leave it out"):
+    with golden.raises(LabError):
         select_measured_rows(results, {"quantity": "best_lr", "optimizer.lr": 1e-3})
-    with pytest.raises(LabError, match=r"optimizer\.lr: 'best_lr' is taken over it"):
+    with golden.raises(LabError):
         select_series(results, {"quantity": "best_lr", "placement": "post"}, "optimizer.lr")
     alone = training({"a": setting()}, {("a", 1): trained({100: 1.0})})
-    with pytest.raises(NothingSelected, match=r"it needs a final loss at two values of optimizer\.lr"):
+    with golden.raises(NothingSelected):
         select_series(alone, {"quantity": "best_lr"})
 
 

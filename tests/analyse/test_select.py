@@ -50,26 +50,24 @@ def test_asked_columns_are_numbers_or_words(profiles):
     assert rows.filter(pl.col("variant") == "mixed")["decoder.layers"].unique().to_list() == [3.0]
 
 
-def test_an_unknown_path_is_refused_with_the_nearest(profiles):
-    with pytest.raises(NothingSelected, match=r"decoder\.layer: neither a column .* did you mean 'decoder\.layers'"):
+def test_an_unknown_path_is_refused_with_the_nearest(profiles, golden):
+    with golden.raises(NothingSelected):
         select_measured_rows(profiles, {"decoder.layer": 3})
     with pytest.raises(LabError, match="placemen: neither"):
         select_measured_rows(profiles, {}, ["placemen"])
 
 
-def test_why_empty_names_the_condition_and_what_there_is(profiles):
+def test_why_empty_names_the_condition_and_what_there_is(profiles, golden):
     told = Selected(profiles, {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w9"}).why_empty
-    assert str(told) == "tensor: no row has 'w9'; there is w1, w2"
+    golden(str(told))
     told = Selected(profiles, {"quantity": "gradient_norm", "placement": "rezero"}).why_empty
-    assert str(told) == "placement: no row has 'rezero'; there is post, pre"
+    golden(str(told))
     told = Selected(profiles, {"quantity": "gradient_norm", "step": "last", "tensor": "w9"}).why_empty
-    assert str(told).startswith("tensor: no row has 'w9' at step last; there is ")
+    golden(str(told))
     assert "gradient_norm" in str(Selected(profiles, {"quantity": "gradient_nrom"}).why_empty)
     told = Selected(profiles, {"quantity": "scaled_gradient_norm"}).why_empty
-    assert str(told).startswith(
-        "quantity: 'scaled_gradient_norm' is derived from 'hidden_norm_sq', which was not measured"
-    )
-    with pytest.raises(ValueError, match="expected an empty selection"):
+    golden(str(told))
+    with golden.raises(ValueError):
         str(Selected(profiles, {"stack": "decoder"}).why_empty)
 
 

@@ -49,26 +49,26 @@ def test_a_reduction_of_nothing_is_refused(profiles):
         select_series(profiles, W2, reduce="max")
 
 
-def test_what_still_varies_is_named(profiles):
+def test_what_still_varies_is_named(profiles, golden):
     with pytest.raises(LabError, match=r"seed 1 has 2 numbers at layer 1\.0: placement \(post, pre\)"):
         select_series(profiles, {**W2, "model.layers": 2}, "layer")
-    with pytest.raises(LabError, match=r"numbers: layer \(1, 2\); select one of each"):
+    with golden.raises(LabError):
         select_series(profiles, {**W2, "variant": "pre2"})
     with pytest.raises(LabError, match=r"tensor \(w1, w2\)"):
         select_series(profiles, {"quantity": "gradient_norm", "stack": "decoder", "variant": "pre2"}, "layer")
 
 
-def test_the_same_number_twice_is_refused(setting, experiment):
+def test_the_same_number_twice_is_refused(setting, experiment, golden):
     rows = [{"quantity": "q", "measurement": m, "value": 1.0} for m in "ab"]
     told = experiment({"a": setting()}, (1,), lambda v, s: rows)
-    with pytest.raises(LabError, match="2 numbers of the same quantity and site; two probes measured it"):
+    with golden.raises(LabError):
         select_series(told, {"quantity": "q"})
 
 
-def test_nothing_to_select_is_refused_once_everything_has_run(profiles):
-    with pytest.raises(NothingSelected, match="tensor: no row has 'w9'"):
+def test_nothing_to_select_is_refused_once_everything_has_run(profiles, golden):
+    with golden.raises(NothingSelected):
         select_series(profiles, {**W2, "tensor": "w9"})
-    with pytest.raises(NothingSelected, match="over: no selected row has a index"):
+    with golden.raises(NothingSelected):
         select_series(profiles, {**W2, "variant": "pre2"}, "index")
 
 

@@ -176,12 +176,12 @@ def test_the_table_has_what_a_walk_over_the_parsed_settings_finds(path, experime
         assert {variant: label for variant, label in labels.items() if label is not None} == numbers
 
 
-def test_several_conditions_join_and_an_unknown_path_is_refused(setting, experiment):
+def test_several_conditions_join_and_an_unknown_path_is_refused(setting, experiment, golden):
     variants = {"a": setting("post", 2, 2), "b": setting("pre", 2, 2), "c": setting("post", 2, 3)}
     table = settings_of(experiment(variants, (1,), lambda variant, seed: []))
     assert table.select({"placement": "post", "model.layers": 2})["variant"].to_list() == ["a"]
     assert table.select({})["variant"].to_list() == ["a", "b", "c"]
-    with pytest.raises(NothingSelected, match="neither a column of the table nor a path of any setting"):
+    with golden.raises(NothingSelected):
         table.select({"placement": "post", "model.depth": 2})
     assert table.where({"model.depth": 2}).is_empty()
 

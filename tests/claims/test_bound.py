@@ -61,13 +61,11 @@ def test_for_all_x_the_largest_meets_the_upper_and_the_smallest_the_lower_edge(v
     assert (low.verdict, low.statistic, low.region_low) == ("contradicted", "min over layer", 1.5)
 
 
-def test_on_the_linear_scale_signs_are_welcome_and_five_seeds_needed(verdict):
+def test_on_the_linear_scale_signs_are_welcome_and_five_seeds_needed(verdict, golden):
     numbers = [-1.0, -1.1, -0.9, -1.05, -0.95]
     assert verdict(numbers, **BOUND, scale="linear", at_most=0).verdict == "supported"
-    assert verdict(numbers[:4], **BOUND, scale="linear", at_most=0).reason == "4 seeds; a verdict needs 5, by rule"
-    assert verdict(numbers, **BOUND, at_least=0.5).reason.startswith(
-        "5 of 5 seeds have no number (a number that is not"
-    )
+    golden(verdict(numbers[:4], **BOUND, scale="linear", at_most=0).reason)
+    golden(verdict(numbers, **BOUND, at_least=0.5).reason)
 
 
 def test_failures_count_against_every_verdict(verdict):
@@ -107,13 +105,13 @@ def test_with_a_probability_for_all_x_a_seed_breaks_either_edge(verdict):
     assert (found.seeds[9], found.seeds[10]) == (9.0, 0.1)
 
 
-def test_an_exact_bound_falls_to_one_sample(verdict):
+def test_an_exact_bound_falls_to_one_sample(verdict, golden):
     numbers = np.ones((3, 4))
     assert verdict(numbers, **BOUND, exact=True, at_most=1).verdict == "supported"
     numbers[1, 2] = 1 + 1e-4
     found = verdict(numbers, **BOUND, exact=True, at_most=1)
     assert (found.verdict, found.estimate, found.n, found.inside) == ("contradicted", 1.0001, 3, 2)
-    assert found.reason.startswith("1 of 12 samples break the bound (at most 1; tolerance 1e-05)")
+    golden(found.reason)
     assert verdict(numbers, **BOUND, exact=True, at_most=1, tolerance=1e-3).verdict == "supported"
     assert verdict(numbers, **BOUND, exact=True, over="layer", at_least=0).verdict == "supported"
 
@@ -144,8 +142,8 @@ def test_an_exact_bound_on_nothing_is_not_testable(verdict):
     )
 
 
-def test_a_log_bound_needs_a_positive_edge(verdict):
-    with pytest.raises(LabError, match="at_most: an end that is not positive"):
+def test_a_log_bound_needs_a_positive_edge(verdict, golden):
+    with golden.raises(LabError):
         verdict([1.0] * 3, **BOUND, at_most=0)
 
 

@@ -31,11 +31,10 @@ def judged():
 
 
 @pytest.mark.parametrize("quantity", TUNED)
-def test_sides_with_unequal_numbers_of_rates_are_refused(judged, quantity):
+def test_sides_with_unequal_numbers_of_rates_are_refused(judged, quantity, golden):
     found = judged("difference", of={"quantity": quantity, "arm": "three"}, to={"arm": "two"}, at_most=0)
     assert (found.verdict, found.estimate) == ("ill-posed", None)
-    assert f"of.quantity: '{quantity}' is taken over 2 values on one side and over 3 on another" in found.reason
-    assert "choose a value for each on other seeds" in found.reason
+    golden(found.reason)
 
 
 @pytest.mark.parametrize(
@@ -53,18 +52,18 @@ def test_so_they_are_by_every_kind_that_compares(judged, claim):
     assert "is taken over 2 values" in found.reason
 
 
-def test_one_run_is_not_compared_with_the_best_of_several(judged):
+def test_one_run_is_not_compared_with_the_best_of_several(judged, golden):
     of, to = {"quantity": "best_lr_nll", "arm": "three"}, {"quantity": "final_nll", "arm": "one"}
     found = judged("difference", of=of, to=to, at_most=0)
-    assert "to.quantity: 'final_nll' is of one run, 'best_lr_nll' the best of several on the judged" in found.reason
+    golden(found.reason)
     found = judged("difference", of=to, to=of, at_least=0)
-    assert "of.quantity: 'final_nll' is of one run" in found.reason
+    golden(found.reason)
 
 
-def test_the_least_along_the_rates_is_a_best_rate_too(judged):
+def test_the_least_along_the_rates_is_a_best_rate_too(judged, golden):
     claim = {"of": {"quantity": "final_nll", "arm": "three"}, "over": "optimizer.lr", "reduce": "min", "at_most": 0}
     found = judged("difference", to={"arm": "two"}, **claim)
-    assert "reduce: min over optimizer.lr is taken over 2 values on one side and over 3 on another" in found.reason
+    golden(found.reason)
     assert judged("difference", to={"arm": "others"}, **claim).n == 8
     assert judged("difference", to={"arm": "two"}, **claim | {"reduce": "first"}).n == 8
 

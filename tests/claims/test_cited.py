@@ -48,10 +48,10 @@ def test_a_claim_holds_if_all_that_it_cites_do_and_fails_if_one_fails(results, a
     assert found == joint_verdict([a, b])
 
 
-def test_its_reason_has_the_numbers_and_says_what_is_missing(results):
+def test_its_reason_has_the_numbers_and_says_what_is_missing(results, golden):
     reason = judge_claim(CITED, replace(results, evidence=evidence(("a", "supported"), ("b", None)))).reason
-    assert reason == ("other, a: supported, ratio 2.5 [2, 3]; other, b: missing, as reports/other/real is not there")
-    assert "b: missing, as was not read" in judge_claim(CITED, replace(results, evidence=evidence(("a", None)))).reason
+    golden(reason)
+    golden(judge_claim(CITED, replace(results, evidence=evidence(("a", None)))).reason)
 
 
 def test_another_profile_is_other_evidence(results):
@@ -101,9 +101,7 @@ def test_known_verdicts_stand_in_for_claims_that_are_not_judged_again(results):
     assert found.verdict == "contradicted"
 
 
-def test_edges_of_claims_that_do_not_exist_are_ill_posed(results):
+def test_edges_of_claims_that_do_not_exist_are_ill_posed(results, golden):
     (found,) = judge_all([edges_claim(("holds", "gone"))], results)
-    assert (found.verdict, found.reason) == (
-        "ill-posed",
-        "claims.agree.edges: no claim is called 'holds'; name claims of this spec",
-    )
+    assert found.verdict == "ill-posed"
+    golden(found.reason)

@@ -59,11 +59,11 @@ def test_a_false_claim_whose_requirement_fails_is_not_contradicted(results):
     assert judge_claim({"id": "x", "requires": [FAILS], **FAILS}, results).verdict == "not testable here"
 
 
-def test_a_requirement_that_is_not_there_makes_it_not_testable(results):
+def test_a_requirement_that_is_not_there_makes_it_not_testable(results, golden):
     gone = HOLDS | {"of": {"quantity": "q", "placement": "c"}}
     found = judge_claim({"id": "x", "requires": [gone], **HOLDS}, results)
     assert found.verdict == "not testable here"
-    assert "no row has 'c'; there is a, b" in found.reason
+    golden(found.reason)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,8 @@ def test_what_is_not_among_these_runs_is_not_testable_here(results, of, told):
     assert told in found.reason
 
 
-def test_judged_seeds_must_not_be_those_that_set_the_margin(results):
-    with pytest.raises(
-        LabError, match=r"claims\.x\.calibration\.seeds: seeds 3, 4 set the margin and are judged by it"
-    ):
+def test_judged_seeds_must_not_be_those_that_set_the_margin(results, golden):
+    with golden.raises(LabError):
         judge_claim({"id": "x", **HOLDS, "calibration": {"seeds": (3, 4, 5)}}, results)
     fine = HOLDS | {"of": {"quantity": "q", "placement": "a", "seed": [2, 3, 4]}}
     assert judge_claim({"id": "x", **fine, "calibration": {"seeds": (1,)}}, results).verdict == "supported"

@@ -14,44 +14,37 @@ def judged(numbers, look=1, **claim):
     return judge_claim(claim, make_experiment({"a": numbers, "b": [1.0] * len(numbers)}), look=look)
 
 
-def test_one_sided_single_looks_sum_to_what_is_printed():
+def test_one_sided_single_looks_sum_to_what_is_printed(golden):
     verdict = judged([2.0, 2.1, 1.9, 2.05, 1.95], at_least=1)
     assert error_bound(verdict) == 0.025
     sentence = error_sentence([verdict] * 6)
-    assert sentence.startswith("6 claims, 6 decided, 0 looked at more than once.")
-    assert (
-        "the verdict of a claim is wrong with probability at most 2.5 %. The expected number of wrong verdicts among "
-        "the 6 is at most 0.15, and with probability at least 0.85 none is wrong."
-    ) in sentence
+    golden(sentence)
     assert "among the 12 is at most 0.3, and" in error_sentence([verdict] * 12)
 
 
-def test_the_sentence_of_one_claim_speaks_of_one():
+def test_the_sentence_of_one_claim_speaks_of_one(golden):
     numbers = [2.0, 2.1, 1.9, 2.05, 1.95]
-    assert error_sentence([judged(numbers, at_least=1)]) == (
-        "The page has one claim, which is decided. Whatever the truth, over draws of seeds its verdict is wrong with "
-        "probability at most 2.5 %."
-    )
-    assert "which is not decided. Whatever" in error_sentence([judged(numbers, at_least=2)])
+    golden(error_sentence([judged(numbers, at_least=1)]))
+    golden(error_sentence([judged(numbers, at_least=2)]))
     twice = error_sentence([judged(numbers, look=2, at_least=1)])
-    assert "which is decided, after more than one look. Whatever" in twice
+    golden(twice)
 
 
-def test_what_is_said_of_a_bound_holds_after_rounding():
+def test_what_is_said_of_a_bound_holds_after_rounding(golden):
     numbers = [2.0, 2.1, 1.9, 2.05, 1.95]
     three = error_sentence([judged(numbers, at_least=1)] * 3)
-    assert "is at most 0.075, and with probability at least 0.92 none" in three  # 0.925
+    golden(three)  # 0.925
     assert "at most 6.88 %" in error_sentence([judged(numbers, look=3, between=[1, 3])])  # 6.875
 
 
-def test_bounds_follow_edges_owners_and_looks():
+def test_bounds_follow_edges_owners_and_looks(golden):
     numbers = [2.0, 2.1, 1.9, 2.05, 1.95]
     assert error_bound(judged(numbers, between=[1, 3])) == 0.05
     assert error_bound(judged(numbers, at_least=3, margin="ours", no_effect=1)) == 0.05
     assert error_bound(judged(numbers, look=2, at_least=1)) == pytest.approx(0.03125)
     assert error_bound(judged(numbers, look=2, at_least=1, looks="open")) == 0.025
     both = [judged(numbers, at_least=1), judged(numbers, look=3, between=[1, 3])]
-    assert "1 looked at more than once" in error_sentence(both)
+    golden(error_sentence(both))
     assert "2.5 to 6.88 %" in error_sentence(both)
 
 

@@ -70,15 +70,13 @@ def test_neither_law(verdict, golden):
     assert found.low is not None
 
 
-def test_a_better_law_that_errs_by_more_than_15_percent_is_not_supported():
+def test_a_better_law_that_errs_by_more_than_15_percent_is_not_supported(golden):
     """By numbers given: the interval is clear, the median error is not."""
     ours, others = np.full((5, 6), math.log(1.2)), np.full((5, 6), math.log(1.14))
     sample = Sample(dict.fromkeys(range(5), 1.5), log=True, trained=False)
     word, reason = fit_verdict(sample, ("a", "b"), (ours, others))
-    assert (word, reason.partition(";")[0]) == (
-        "undecided",
-        "the 95 % interval 1.5 to 1.5 lies above 1.1, but a errs by more than 15%",
-    )
+    assert word == "undecided"
+    golden(reason.partition(";")[0])
     ours[:, :4] = math.log(1.14)
     assert fit_verdict(sample, ("a", "b"), (ours, others))[0] == "supported"
 
@@ -104,7 +102,8 @@ def test_levels_span_and_seeds_by_rule(verdict, golden):
     golden(verdict(noisy(LAYERS[:5]), **FIT).reason)
     golden(verdict(noisy(LAYERS[:15]), **FIT).reason)
     few = verdict(noisy(1 + LAYERS, n=4), **FIT)
-    assert (few.verdict, few.reason) == ("undecided", "4 seeds; a verdict needs 5, by rule")
+    assert few.verdict == "undecided"
+    golden(few.reason)
 
 
 def test_failed_seeds_and_zeros(verdict, golden):

@@ -19,10 +19,10 @@ def arms(*means, n=6, sd=0.01):
     return {word: mean * np.exp(shared + sd * RNG.normal(size=n)) for word, mean in zip("abcd", means, strict=False)}
 
 
-def test_arms_are_read():
+def test_arms_are_read(golden):
     assert parse_order("post < pre <= 12 ~ true") == (["post", "pre", 12, True], ["<", "<=", "~"])
     for wrong in ("post", "post <", "< pre", "a < < b"):
-        with pytest.raises(LabError, match="write two or more values"):
+        with golden.raises(LabError):
             parse_order(wrong)
 
 
@@ -90,7 +90,7 @@ def test_one_undecided_pair_leaves_all_undecided_and_is_the_one_shown(verdict):
     assert "1 of 2 statements hold" in found.reason
 
 
-def test_a_pair_wrong_at_5_but_not_after_holm_does_not_contradict(verdict, exactly):
+def test_a_pair_wrong_at_5_but_not_after_holm_does_not_contradict(verdict, exactly, golden):
     n = 6
     base = np.ones(n)
     just = exactly(1.0115, 0.01, n)  # two-sided p about .04: wrong alone, not among three
@@ -99,7 +99,7 @@ def test_a_pair_wrong_at_5_but_not_after_holm_does_not_contradict(verdict, exact
     assert alone.verdict == "contradicted"
     among = verdict(four, **ORDER, order="a < b < c < d")
     assert among.verdict == "undecided"
-    assert "not wrong beyond doubt after Holm over 3" in among.reason
+    golden(among.reason)
 
 
 def test_trained_arms_differ_in_nats(verdict):
@@ -111,9 +111,9 @@ def test_trained_arms_differ_in_nats(verdict):
     assert verdict(shift, **ORDER, order="a ~ b", scale="log", step=100).region_high == 1.02
 
 
-def test_four_seeds_are_too_few(verdict):
-    assert verdict(arms(1, 2, n=4), **ORDER, order="a < b").reason == "4 seeds; a verdict needs 5, by rule"
-    assert verdict(arms(1, 2, 3, n=4), **ORDER, order="a < b < c").reason == "4 seeds; a verdict needs 5, by rule"
+def test_four_seeds_are_too_few(verdict, golden):
+    golden(verdict(arms(1, 2, n=4), **ORDER, order="a < b").reason)
+    golden(verdict(arms(1, 2, 3, n=4), **ORDER, order="a < b < c").reason)
 
 
 def test_an_arm_that_failed_is_worst_and_six_of_six_decide(verdict):
@@ -127,14 +127,12 @@ def test_an_arm_that_failed_is_worst_and_six_of_six_decide(verdict):
 
 
 @pytest.mark.parametrize("about", ["mean", "median", "share"])
-def test_trained_sides_are_compared_where_both_finish(verdict, about):
+def test_trained_sides_are_compared_where_both_finish(verdict, about, golden):
     """Whatever the survivors say, and whatever the claim is about."""
     lost = {"a": [1.0] * 7 + [math.nan] * 3, "b": [2.0] * 10}
     found = verdict(lost, **ORDER, order="a < b", about=about, step=9)
     assert (found.verdict, found.estimate if about == "mean" else None) == ("not testable here", None)
-    assert found.reason.startswith(
-        "placement a diverged on 3 of 10 seeds; a comparison of trained numbers needs that 80%"
-    )
+    golden(found.reason)
     assert verdict(lost, **ORDER, order="b < a", about=about, step=9).verdict == "not testable here"
     assert verdict(lost, **ORDER, order="a < b", about=about, step=9, finish=0.7).verdict == "undecided"
     eight = {"a": [1.0] * 8 + [math.nan] * 2, "b": [2.0] * 10}
@@ -167,22 +165,22 @@ def test_each_arm_may_be_reduced_first(verdict, exactly):
     assert verdict(rows, **ORDER, order="a < b", along="layer", reduce="last").verdict == "contradicted"
 
 
-def test_several_numbers_of_an_arm_need_a_reduction(verdict):
-    with pytest.raises(LabError, match="leaves 3 numbers per seed, expected one"):
+def test_several_numbers_of_an_arm_need_a_reduction(verdict, golden):
+    with golden.raises(LabError):
         verdict({"a": np.ones((6, 3)), "b": np.ones((6, 3))}, **ORDER, order="a < b", along="layer")
 
 
-def test_no_difference_is_no_order_and_the_reason_says_that_it_is_left_out(verdict):
+def test_no_difference_is_no_order_and_the_reason_says_that_it_is_left_out(verdict, golden):
     alike = {"a": [1.0] * 12, "b": [1.0] * 12}
     found = verdict(alike, **ORDER, order="a < b", scale="linear", about="median")
     assert (found.verdict, found.low, found.high, found.region_high) == ("contradicted", 0, 0, 0)
-    assert found.reason.endswith("0 to 0 lies outside the accepted range (at most 0, without 0 itself)")
+    golden(found.reason)
     ratio = verdict(alike, **ORDER, order="a < b", scale="log", about="median")
-    assert ratio.reason.endswith("1 to 1 lies outside the accepted range (at most 1, without 1 itself)")
+    golden(ratio.reason)
     above = verdict({"a": [2.0] * 12, "b": [1.0] * 12}, **ORDER, order="a < b", scale="linear", about="median")
-    assert above.reason.endswith("1 to 1 lies outside the accepted range (at most 0)")
+    golden(above.reason)
 
 
-def test_values_cannot_be_alike_within_a_negative_delta(verdict):
-    with pytest.raises(LabError, match="no two values are alike within a negative delta"):
+def test_values_cannot_be_alike_within_a_negative_delta(verdict, golden):
+    with golden.raises(LabError):
         verdict({"a": [1.0] * 6, "b": [1.0] * 6}, **ORDER, order="a ~ b", delta=-0.1)

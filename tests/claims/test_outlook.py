@@ -99,7 +99,8 @@ def test_a_rule_alone_states_the_seeds_unless_they_would_not_do(verdict, golden)
     mixed = verdict({"a": [2.0, 2.1, 2.2, 2.3, 0.4], "b": np.ones(5)}, **TO, at_least=1, about="median", looks="open")
     seeds = alike_seeds(4, 5, 0.975)
     assert seeds > 7
-    assert mixed.reason == f"5 seeds; a verdict needs 7, by rule; about {seeds} seeds would decide: {seeds - 5} more"
+    golden(mixed.reason)
+    assert (stated_seeds(mixed.reason), further_seeds(mixed.reason)) == (seeds, seeds - 5)
     share = verdict([0.1, 0.9, 0.9, 0.9, 0.9], kind="status", at_least=0.5, looks="open")
     assert share.reason.endswith(f"about {seeds} seeds would decide: {seeds - 5} more")
 
@@ -196,7 +197,7 @@ def test_runs_of_an_order_are_those_of_the_values_that_it_names(experiment, exac
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_the_time_of_further_seeds_is_that_of_the_runs_so_far(experiment, exactly, known):
+def test_the_time_of_further_seeds_is_that_of_the_runs_so_far(experiment, exactly, known, golden):
     from dataclasses import replace
 
     import polars as pl
@@ -215,7 +216,8 @@ def test_the_time_of_further_seeds_is_that_of_the_runs_so_far(experiment, exactl
     assert (found.claims, found.runs) == (("one", "two"), 3 * found.seeds)
     assert found.seconds == (pytest.approx(found.seeds * 42) if known else None)
     (line,) = further_seeds_lines([found])
-    assert line.startswith(f"to decide one, two: {found.seeds} more seeds, {found.runs} runs")
+    golden(line)
+    assert f" {found.seeds} more seeds, {found.runs} runs" in line
     assert ("on one worker" in line) == known
 
 

@@ -35,7 +35,7 @@ def test_a_bound_at_every_place_is_that_of_each(verdict, exactly):
     assert verdict(numbers, **FLAT, at_most=1.21).verdict == "undecided"
 
 
-def test_an_exponent_at_every_place(verdict):
+def test_an_exponent_at_every_place(verdict, golden):
     """Runs of 6, 8, ... layers have one number each, at one place; its name is in the statistic."""
     x = np.array([6.0, 8, 10, 12])
     noisy = np.exp(-0.5 * np.log(x) + 0.01 * np.random.default_rng(1).normal(size=(8, 4)))
@@ -44,7 +44,8 @@ def test_an_exponent_at_every_place(verdict):
     assert (each.verdict, each.statistic) == ("supported", "exponent at decoder")
     assert (each.estimate, each.low, each.high) == (plain.estimate, plain.low, plain.high)
     few = verdict(noisy[:, :3], **claim, each=["stack"])
-    assert (few.verdict, few.reason) == ("undecided", "3 levels of model.layers; a power law needs 4")
+    assert few.verdict == "undecided"
+    golden(few.reason)
 
 
 def test_a_ratio_at_every_place_is_that_of_each(verdict):
@@ -78,7 +79,7 @@ def test_a_column_that_tells_no_place_is_refused(verdict):
         verdict(np.ones((3, 2)), kind="bound", each=["seed"], at_most=2)
 
 
-def test_a_statistic_is_said_with_its_place():
+def test_a_statistic_is_said_with_its_place(golden):
     place = {"stack": "encoder", "layer": 2, "sublayer": "feed_forward", "index": None}
-    assert statistic_at("exponent", place) == "exponent at encoder, layer 2, feed_forward"
+    golden(statistic_at("exponent", place))
     assert statistic_at("exponent", {}) == "exponent"

@@ -37,14 +37,15 @@ def test_a_mean_of_the_same_law_is_refused_one_time_in_twenty(shape, n):
     assert refused <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
 
 
-def test_verdicts(verdict, exactly):
+def test_verdicts(verdict, exactly, golden):
     draws = exactly(1.0, 0.5, 30)
     near, far = verdict(draws, **MEAN, mean=1.2), verdict(draws, **MEAN, mean=2.5)
     assert (near.verdict, far.verdict) == ("supported", "contradicted"), near.reason
     assert near.estimate == 1.2
     assert near.region_low < 1.2 < near.region_high
     assert near.inside == sum(near.region_low <= x <= near.region_high for x in draws)
-    assert f"the mean of our 30 is {draws.mean():.3g}" in near.reason
+    golden(near.reason)
+    assert f"is {draws.mean():.3g}" in near.reason
 
 
 def test_a_further_look_refuses_less_and_accepts_no_more(experiment, exactly):
@@ -64,8 +65,8 @@ def test_the_same_seeds_have_the_same_range(verdict, exactly):
     assert (one.region_low, one.region_high) == (other.region_low, other.region_high)
 
 
-def test_too_few_seeds_and_failures_decide_nothing(verdict):
-    assert verdict([1.0, 2.0], **MEAN, mean=1.0).reason == "2 seeds; a verdict needs 3, by rule"
+def test_too_few_seeds_and_failures_decide_nothing(verdict, golden):
+    golden(verdict([1.0, 2.0], **MEAN, mean=1.0).reason)
     failed = verdict([math.nan] * 4 + [1.0, 1.1, 1.2, 0.9, 0.8, 1.05], **MEAN, mean=1.0)
     assert failed.verdict == "undecided"
     assert failed.region_low is None

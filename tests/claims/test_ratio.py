@@ -68,13 +68,13 @@ def test_on_the_edge_is_said(verdict, exactly):
     assert "on the edge" in found.reason
 
 
-def test_few_seeds_are_undecided_by_rule_and_trained_ones_need_more(verdict):
+def test_few_seeds_are_undecided_by_rule_and_trained_ones_need_more(verdict, golden):
     two = {"a": np.full(2, 9.0), "b": np.ones(2)}
     assert verdict(two, **TO, at_least=1.5).verdict == "undecided"
-    assert verdict(two, **TO, at_least=1.5).reason == "2 seeds; a verdict needs 3, by rule"
+    golden(verdict(two, **TO, at_least=1.5).reason)
     four = {"a": [9.0, 9.1, 9.2, 9.0], "b": np.ones(4)}
     assert verdict(four, **TO, at_least=1.5).verdict == "supported"
-    assert verdict(four, **TO, at_least=1.5, step=10).reason == "4 seeds; a verdict needs 5, by rule"
+    golden(verdict(four, **TO, at_least=1.5, step=10).reason)
 
 
 def test_a_reduction_on_both_sides(verdict):
@@ -114,8 +114,8 @@ def test_a_ratio_at_every_x_has_none_where_a_number_is_zero(verdict):
             assert "1 of 5 seeds left out" in found.reason
 
 
-def test_ratios_at_other_places_than_the_other_s_are_refused(verdict):
-    with pytest.raises(LabError, match="at other sites than those of"):
+def test_ratios_at_other_places_than_the_other_s_are_refused(verdict, golden):
+    with golden.raises(LabError):
         verdict({"a": np.ones((3, 2)), "b": np.ones((3, 3))}, **TO, over="layer", at_least=1)
 
 
@@ -125,10 +125,10 @@ def test_a_reason_that_says_why_numbers_are_missing_says_it_once(verdict):
     assert (found.verdict, found.reason) == ("undecided", reason)
 
 
-def test_zeros_are_null_and_counted(verdict):
+def test_zeros_are_null_and_counted(verdict, golden):
     found = verdict({"a": [2.0, 2.1, 0.0, 2.0, 1.9, 2.0], "b": [1.0] * 6}, **TO, at_least=1.5)
     assert (found.verdict, found.n) == ("supported", 5)
-    assert "1 of 6 seeds left out (a number that is not positive has no logarithm)" in found.reason
+    golden(found.reason)
 
 
 def test_a_reduction_over_zero_is_null_too(verdict):
@@ -137,27 +137,27 @@ def test_a_reduction_over_zero_is_null_too(verdict):
     assert (found.verdict, found.n, found.estimate) == ("supported", 5, pytest.approx(4))
 
 
-def test_many_zeros_leave_it_undecided(verdict):
+def test_many_zeros_leave_it_undecided(verdict, golden):
     found = verdict({"a": [2.0, 2.1, 0.0, 0.0, 1.9, 2.0], "b": [1.0] * 6}, **TO, at_least=1.5)
     assert found.verdict == "undecided"
-    assert found.reason.startswith("2 of 6 seeds have no number")
+    golden(found.reason)
 
 
-def test_a_few_failed_seeds_are_left_out_and_said(verdict):
+def test_a_few_failed_seeds_are_left_out_and_said(verdict, golden):
     found = verdict({"a": [2.0, 2.1, math.nan, 2.0, 1.9], "b": [1.0] * 5}, **TO, at_least=1.5)
     assert (found.verdict, found.n) == ("supported", 4)
-    assert "1 of 5 seeds failed (its number is not finite)" in found.reason
+    golden(found.reason)
 
 
-def test_where_many_failed_a_share_ranks_them_largest_and_a_mean_is_withheld(verdict):
+def test_where_many_failed_a_share_ranks_them_largest_and_a_mean_is_withheld(verdict, golden):
     a = [math.nan] * 3 + [2.0] * 7
     found = verdict({"a": a, "b": [1.0] * 10}, **TO, at_least=1.5)
     assert (found.verdict, found.estimate) == ("undecided", None)
-    assert "declare about: share or median" in found.reason
+    golden(found.reason)
     found = verdict({"a": a, "b": [1.0] * 10}, **TO, at_least=1.5, about="share")
     assert (found.verdict, found.inside, found.n) == ("supported", 10, 10)
     assert found.low == pytest.approx(0.025 ** (1 / 10))
-    assert found.statistic == "share of seeds with ratio at least 1.5"
+    golden(found.statistic)
     assert set(found.seeds) == set(range(4, 11))
     found = verdict({"a": [1.0] * 10, "b": a}, **TO, at_least=1.5, about="share")
     assert (found.verdict, found.inside) == ("contradicted", 0)
@@ -169,17 +169,17 @@ def test_a_seed_that_failed_in_both_arms_is_a_tie(verdict):
     assert (found.verdict, found.n) == ("undecided", 5)
 
 
-def test_runs_to_come_and_seeds_lost_to_the_machine_leave_it_undecided(verdict):
+def test_runs_to_come_and_seeds_lost_to_the_machine_leave_it_undecided(verdict, golden):
     arms = {"a": [2.0, 2.0, 2.0, 2.0, None], "b": [1.0] * 5}
     waiting = verdict(
         arms, **TO, at_least=1.5, status=lambda arm, seed: None if (arm, seed) == ("a", 5) else "finished"
     )
-    assert waiting.reason == "1 of 5 seeds have not run to their end (5); a verdict waits for all"
+    golden(waiting.reason)
     lost = lambda arm, seed: "out_of_memory" if (arm, seed) == ("a", 5) else "finished"  # noqa: E731
     assert verdict(arms, **TO, at_least=1.5, status=lost).verdict == "supported"
     arms = {"a": [2.0, 2.0, 2.0, None, None], "b": [1.0] * 5}
     lost = lambda arm, seed: "timed_out" if arm == "a" and seed > 3 else "finished"  # noqa: E731
-    assert verdict(arms, **TO, at_least=1.5, status=lost).reason.startswith("2 of 5 seeds have no number (timed_out)")
+    golden(verdict(arms, **TO, at_least=1.5, status=lost).reason)
 
 
 @pytest.mark.parametrize(

@@ -30,24 +30,25 @@ def exact(k, n):
         (1, 10, "fails", "supported"),
     ],
 )
-def test_seeds_that_train_are_counted_exactly(verdict, k, n, expect, word):
+def test_seeds_that_train_are_counted_exactly(verdict, k, n, expect, word, golden):
     found = verdict([1.0] * k + [0.2] * (n - k), **TRAINS, expect=expect)
     assert (found.verdict, found.n, found.inside, found.estimate) == (word, n, k, k / n)
     assert (found.low, found.high) == pytest.approx(exact(k, n))
     assert (found.region_low, found.region_high) == ((0.5, None) if expect == "trains" else (None, 0.5))
     assert found.seeds == {seed: float(seed <= k) for seed in range(1, n + 1)}
-    assert f"{k} of {n} seeds: q at least 0.9" in found.reason
+    golden(found.reason)
+    assert found.reason.startswith(f"{k} of {n} ")
 
 
-def test_five_seeds_are_too_few_by_rule(verdict):
+def test_five_seeds_are_too_few_by_rule(verdict, golden):
     found = verdict([1.0] * 5, **TRAINS)
     assert found.verdict == "undecided"
-    assert found.reason.endswith("5 seeds; a verdict needs 6, by rule")
+    golden(found.reason)
     assert exact(5, 5)[0] < 0.5 < exact(6, 6)[0]
 
 
 @pytest.mark.parametrize("region", [{"at_least": 0.9}, {"at_most": 0.9}, {"between": [-1, 99]}])
-def test_a_seed_that_failed_trains_in_no_region(verdict, region):
+def test_a_seed_that_failed_trains_in_no_region(verdict, region, golden):
     """NaN, infinity and divergence are on no side; a number that stands though the run diverged is one."""
     found = verdict(
         [math.nan, math.inf, None] + [0.9] * 6,
@@ -56,7 +57,7 @@ def test_a_seed_that_failed_trains_in_no_region(verdict, region):
         status=lambda a, s: "finished" if s != 3 else "diverged",
     )
     assert (found.inside, found.n) == (6, 9)
-    assert found.reason.endswith("1 diverged; 2 its number is not finite")
+    golden(found.reason)
     alone = verdict([None] * 6, kind="status", **region, status=lambda a, s: "diverged")
     assert (alone.verdict, alone.inside) == ("contradicted", 0)
 
@@ -73,7 +74,7 @@ def test_what_cannot_be_known_counts_against_either_verdict(verdict, word):
         assert verdict([share] * 8, **TRAINS, expect=expect).verdict == "supported"
 
 
-def test_a_run_that_a_rule_stopped_counts_by_the_number_it_had(verdict):
+def test_a_run_that_a_rule_stopped_counts_by_the_number_it_had(verdict, golden):
     """And in no other kind of claim."""
     cut = {"step": 100, "done": lambda a, s: 40 if s <= 3 else 100}
     found = verdict([0.1] * 3 + [1.0] * 7, **TRAINS, **cut)
@@ -81,7 +82,7 @@ def test_a_run_that_a_rule_stopped_counts_by_the_number_it_had(verdict):
     assert found.reason.endswith("3 stopped at step 40 by its rule")
     other = verdict([0.1] * 3 + [1.0] * 7, kind="bound", at_least=0.5, **cut)
     assert (other.verdict, other.n) == ("undecided", 7)
-    assert other.reason.startswith("3 of 10 seeds have no number (stopped at step 40 by its rule)")
+    golden(other.reason)
 
 
 def test_an_exact_bound_reads_no_sample_of_a_run_that_was_cut_short(verdict):
@@ -91,16 +92,14 @@ def test_an_exact_bound_reads_no_sample_of_a_run_that_was_cut_short(verdict):
     assert verdict([9.0, 1.0], step=0, **cut).verdict == "contradicted"
 
 
-def test_ways_to_end_are_counted(verdict):
+def test_ways_to_end_are_counted(verdict, golden):
     """``ended`` is how a run ended, ``status`` what the claim counts."""
     ended = lambda a, s: "diverged" if s <= 6 else "out_of_memory" if s == 7 else "finished"  # noqa: E731
     claim = {"kind": "status", "of": {"placement": "a"}, "ended": ended, "step": 9}
     numbers = [None] * 7 + [1.0] * 2
     found = verdict(numbers, **claim, status="diverged")
     assert (found.inside, found.n) == (6, 9)
-    assert found.reason.startswith(
-        "6 of 9 seeds: ended diverged; 95 % interval of the share 0.30 to 0.93, to be at least"
-    )
+    golden(found.reason)
     assert found.reason.endswith("6 diverged; 1 out_of_memory")
     assert verdict(numbers, **claim, status=["diverged", "out_of_memory"]).inside == 7
     assert verdict(numbers, **claim, status="finished").inside == 2
@@ -108,13 +107,13 @@ def test_ways_to_end_are_counted(verdict):
     assert verdict(numbers, **claim, status="stopped", done=lambda a, s: 5 if s == 9 else 9).inside == 1
 
 
-def test_a_verdict_waits_for_every_run(verdict):
+def test_a_verdict_waits_for_every_run(verdict, golden):
     ended = lambda a, s: "finished" if s < 8 else None if s == 8 else "interrupted"  # noqa: E731
     for claim in (TRAINS, {"kind": "status", "of": {"placement": "a"}}):
         told = {"ended": ended, "status": "finished"} if claim is not TRAINS else {"status": ended}
         found = verdict([1.0] * 7 + [None] * 2, **claim, **told)
         assert found.verdict == "undecided"
-        assert found.reason.startswith("2 of 9 seeds have not run to their end (8, 9)")
+        golden(found.reason)
 
 
 def two(a, b, **more):
@@ -144,11 +143,11 @@ def test_two_settings_are_compared_on_the_seeds_that_tell_them_apart(verdict, on
     assert sorted(found.seeds.values()) == [0.0] * only_b + [0.5] * both + [1.0] * only_a
 
 
-def test_settings_that_no_seed_tells_apart_are_undecided(verdict):
+def test_settings_that_no_seed_tells_apart_are_undecided(verdict, golden):
     claim, arms = two([1.0] * 8, [1.0] * 8)
     found = verdict(arms, **claim)
     assert (found.verdict, found.estimate, found.n) == ("undecided", None, 0)
-    assert "no seed tells them apart" in found.reason
+    golden(found.reason)
 
 
 def test_a_seed_unknown_on_one_side_may_be_any(verdict):

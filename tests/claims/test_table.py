@@ -71,11 +71,11 @@ def moved(**columns):
     return AS_PRINTED | {(word[:-1], int(word[-1])): letters for word, letters in columns.items()}
 
 
-def test_a_table_as_printed_is_supported_and_says_how_far_it_agrees():
+def test_a_table_as_printed_is_supported_and_says_how_far_it_agrees(golden):
     found = judged(results_of(*[AS_PRINTED] * 5), "table", cells=CELLS, guesses={"all": [{"at_most": 0.1}]})
     assert (found.verdict, found.estimate, found.n, found.inside) == ("supported", 0.0, 5, 5)
     assert (found.region_low, found.region_high) == (None, 0.5)
-    assert "12 of 12 cells agree by majority" in found.reason
+    golden(found.reason)
     assert "“all” 10, of 12" in found.reason
     assert (found.measure, found.quantity) == ("steps", "converged")
     assert found.scope == "1 layer, 5 layers, d_model 32, toy, after 40 updates, 5 seeds"
@@ -104,20 +104,21 @@ def test_the_interval_is_students_over_seeds():
     assert list(found.seeds.values()) == numbers
 
 
-def test_cells_per_seed_are_counted_from_two_seeds_on():
+def test_cells_per_seed_are_counted_from_two_seeds_on(golden):
     one, two = (judged(results_of(*[moved(layer1="NNC")] * n), "table", cells=CELLS).reason for n in (1, 2))
     assert "of cells per seed" not in one
-    assert "91.7% of cells per seed [91.7%, 91.7%]" in two
+    golden(two)
 
 
-def test_a_run_that_diverged_has_not_converged_and_one_that_was_lost_takes_its_seed():
+def test_a_run_that_diverged_has_not_converged_and_one_that_was_lost_takes_its_seed(golden):
     found = judged(results_of(*[moved(layer1="DCC", batch5="DDN")] * 5), "table", cells=CELLS)
     assert (found.verdict, found.estimate) == ("supported", 0.0)
     lost = judged(results_of(*[AS_PRINTED] * 5, moved(layer1="TCC")), "table", cells=CELLS)
     assert (lost.verdict, lost.n) == ("supported", 5)
     assert "1 of 6 seeds left out (timed_out)" in lost.reason
     waits = judged(results_of(*[AS_PRINTED] * 5, moved(layer1="-CC")), "table", cells=CELLS)
-    assert (waits.verdict, "a verdict waits for all" in waits.reason) == ("undecided", True)
+    assert waits.verdict == "undecided"
+    golden(waits.reason)
 
 
 def test_columns_that_were_not_run_are_told_and_without_any_it_is_not_testable():
@@ -129,14 +130,14 @@ def test_columns_that_were_not_run_are_told_and_without_any_it_is_not_testable()
     assert judged(results_of(other), "table", cells=CELLS).verdict == "not testable here"
 
 
-def test_a_run_with_several_numbers_is_refused():
+def test_a_run_with_several_numbers_is_refused(golden):
     results = results_of(*[AS_PRINTED] * 5)
     again = results.tables["curves"].filter(quantity="loss").with_columns(quantity=pl.lit("nll"))
     later = again.with_columns(pl.col("step") + 40)
     twice = Results(
         results.runs, results.axes, results.tables | {"curves": pl.concat([results.tables["curves"], again, later])}
     )
-    with pytest.raises(LabError, match="pin one: rule, split or statistics"):
+    with golden.raises(LabError):
         judged(twice, "table", cells=CELLS)
     assert judged(twice, "table", cells=CELLS, of={**OF, "statistics": "batch"}).verdict == "supported"
 
@@ -181,20 +182,21 @@ def test_what_holds_everywhere_is_counted_by_seeds(claim, exception):
     assert judged(results_of(*[exception] * 6), "everywhere", **claim, expect="fails").verdict == "supported"
 
 
-def test_a_seed_without_all_its_numbers_is_unknown_or_waits():
+def test_a_seed_without_all_its_numbers_is_unknown_or_waits(golden):
     lost = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="TCC")), "everywhere", **ALIKE)
     assert (lost.verdict, lost.inside, lost.n) == ("undecided", 6, 7)
     assert "1 timed_out" in lost.reason
     waits = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="C-C")), "everywhere", **ALIKE)
-    assert (waits.verdict, "a verdict waits for all" in waits.reason) == ("undecided", True)
+    assert waits.verdict == "undecided"
+    golden(waits.reason)
 
 
-def test_it_declares_a_region_or_that_all_are_equal():
+def test_it_declares_a_region_or_that_all_are_equal(golden):
     results = results_of(AS_PRINTED)
     for given in ({"equal": True, "at_most": 0}, {}):
-        with pytest.raises(LabError, match=r"keep one of them|give one of"):
+        with golden.raises(LabError):
             judged(results, "everywhere", **given)
-    with pytest.raises(LabError, match="a run has several numbers"):
+    with golden.raises(LabError):
         judged(results, "everywhere", of={"quantity": "converged", "split": "train"}, at_most=0)
 
 

@@ -51,18 +51,18 @@ def test_nothing_is_written(written, archive, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../a.txt", "/etc/passwd", "de-en/../../a.txt", "..\\a.txt", "\\a.txt", "x/.."])
-def test_a_path_that_leads_out_is_refused_wanted_or_not(written, name):
-    with pytest.raises(CorpusError, match="leads out of the archive"):
+def test_a_path_that_leads_out_is_refused_wanted_or_not(written, name, golden):
+    with golden.raises(CorpusError):
         read_archive(written(member(name)), WANTED.get)
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
-def test_a_link_or_a_device_under_a_wanted_name_is_refused(written, kind):
-    with pytest.raises(CorpusError, match=r"'a\.txt' is a link, a device"):
+def test_a_link_or_a_device_under_a_wanted_name_is_refused(written, kind, golden):
+    with golden.raises(CorpusError):
         read_archive(written(member("a.txt", kind=kind, link="/etc/passwd")), WANTED.get)
 
 
-def test_a_file_with_holes_is_refused_before_they_are_filled(written):
+def test_a_file_with_holes_is_refused_before_they_are_filled(written, golden):
     """GNU's sparse files say how large they are, and need not hold it."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
@@ -70,7 +70,7 @@ def test_a_file_with_holes_is_refused_before_they_are_filled(written):
         info.size = 512
         info.pax_headers = {"GNU.sparse.map": f"0,1,{1 << 40},1", "GNU.sparse.size": str(1 << 40)}
         tar.addfile(info, io.BytesIO(bytes(512)))
-    with pytest.raises(CorpusError, match="a file with holes"):
+    with golden.raises(CorpusError):
         read_archive(written(made.getvalue()), WANTED.get)
 
 
@@ -88,7 +88,7 @@ def test_an_archive_cannot_unfold_without_end(written, archive, monkeypatch):
 
 @pytest.mark.parametrize("kept", [0, 5, 100, -1, -5, -60])
 def test_an_archive_that_is_cut_off_is_never_half_read(written, archive, kept):
-    with pytest.raises(CorpusError, match=r"is not a whole \.tgz archive"):
+    with pytest.raises(CorpusError, match=r"\.tgz: is not a whole"):
         read_archive(written(archive(FILES)[:kept]), WANTED.get)
 
 

@@ -170,7 +170,7 @@ def test_there_are_enough_hostile_paths():
 
 @pytest.mark.parametrize("given", HOSTILE, ids=lambda path: ascii(path)[:40])
 def test_no_path_leads_out_of_the_roots(house, given):
-    with pytest.raises(CorpusError, match=r"leads out of|is not a path of a file") as caught:
+    with pytest.raises(CorpusError, match=r"leads out|not a path") as caught:
         file_below(house, given)
     assert "\n" not in str(caught.value)
     assert "secret\n" not in str(caught.value)
@@ -208,12 +208,11 @@ def test_a_neighbour_whose_name_begins_like_a_root_is_outside(tmp_path):
 # --- files that are there
 
 
-def test_an_absent_file_says_both_ways_to_get_it(root):
+def test_an_absent_file_says_both_ways_to_get_it(root, golden):
     with pytest.raises(CorpusError) as caught:
         verified_file((root,), "multi30k", "multi30k/train.de.gz", "0" * 64)
     said = str(caught.value)
-    assert said.startswith(f"multi30k: 'multi30k/train.de.gz' is in none of {root}")
-    assert "`lnlab data fetch multi30k`" in said
+    golden(said)
     assert "LNLAB_DATA" in said
 
 
@@ -277,9 +276,9 @@ def test_a_damaged_file_is_fetched_again(server, root):
 @pytest.mark.parametrize(
     "served", [CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]), CONTENT + b"more"], ids=["changed", "longer"]
 )
-def test_a_download_with_a_wrong_checksum_is_not_kept(server, root, served):
+def test_a_download_with_a_wrong_checksum_is_not_kept(server, root, served, golden):
     server.files["/a"] = served
-    with pytest.raises(CorpusError, match="the SHA-256 of this download should be") as caught:
+    with golden.raises(CorpusError) as caught:
         fetch("toy", {"a": remote(server.url("a"))}, root, silent)
     assert digest_bytes(CONTENT) in str(caught.value)
     assert list(root.iterdir()) == []

@@ -104,7 +104,7 @@ def test_a_truncated_zip_is_damaged_wherever_it_ends(root):
     whole = path.read_bytes()
     for end in range(0, len(whole), 7):
         path.write_bytes(whole[:end])
-        with pytest.raises(CorpusError, match=r"is not a whole \.zip archive .*; get it again"):
+        with pytest.raises(CorpusError, match=r"not a whole \.zip"):
             financial_phrasebank((root,), agreement="75")
 
 
@@ -115,15 +115,15 @@ def test_a_changed_byte_of_a_member_is_damage(root):
         read_zip(path, lambda name: name)
 
 
-def test_a_zip_without_the_file_says_which_one_it_lacks(root):
+def test_a_zip_without_the_file_says_which_one_it_lacks(root, golden):
     zipped(root / "FinancialPhraseBank-v1.0.zip", {"README.txt": b"see the paper"})
-    with pytest.raises(CorpusError, match=r"this archive has no Sentences_75Agree\.txt"):
+    with golden.raises(CorpusError):
         financial_phrasebank((root,), agreement="75")
 
 
 @pytest.mark.parametrize("name", ["../a.txt", "/a.txt", "b/../../a.txt"])
-def test_a_member_that_leads_out_of_the_zip_is_refused(root, name):
-    with pytest.raises(CorpusError, match="leads out of the archive"):
+def test_a_member_that_leads_out_of_the_zip_is_refused(root, name, golden):
+    with golden.raises(CorpusError):
         read_zip(zipped(root / "x.zip", {name: b"x"}), {"a.txt": "a"}.get)
 
 
@@ -136,8 +136,8 @@ def test_a_member_that_stands_twice_and_one_too_large_are_refused(root, monkeypa
         read_zip(path, {"a.txt": "a"}.get)
 
 
-def test_absent_it_says_where_it_is_to_be_had(root):
-    with pytest.raises(CorpusError, match=r"no folder 'financial_phrasebank' .*get it from https://.*LNLAB_DATA"):
+def test_absent_it_says_where_it_is_to_be_had(root, golden):
+    with golden.raises(CorpusError):
         financial_phrasebank((root,))
 
 

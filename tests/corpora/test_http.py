@@ -10,8 +10,8 @@ from lnlab.corpora.files.http import open_url
 @pytest.mark.parametrize(
     "url", ["file:///etc/hostname", "ftp://127.0.0.1/x", "data:text/plain,hello", "gopher://127.0.0.1/", "nonsense:x"]
 )
-def test_other_schemes_are_not_read(url):
-    with pytest.raises(URLError, match="only http and https"):
+def test_other_schemes_are_not_read(url, golden):
+    with golden.raises(URLError):
         open_url(url)
 
 

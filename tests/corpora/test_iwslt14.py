@@ -158,22 +158,22 @@ def test_the_archive_gives_the_text_of_its_folder(released, archive):
     assert sorted(path.name for path in root.iterdir()) == ["de-en.tgz"]
 
 
-def test_an_archive_of_something_else_says_what_it_lacks(root, archive):
+def test_an_archive_of_something_else_says_what_it_lacks(root, archive, golden):
     (root / "de-en.tgz").write_bytes(archive({"europarl-v7.de-en.de": "x"}))
-    with pytest.raises(CorpusError, match=r"de-en\.tgz: this archive has no train\.tags\.de-en\.de, .*get the one of"):
+    with golden.raises(CorpusError):
         iwslt14((root,))
 
 
 def test_an_archive_that_is_cut_off_is_named(released, archive):
     path = archived(released, archive) / "de-en.tgz"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(CorpusError, match=r"de-en\.tgz: is not a whole \.tgz archive"):
+    with pytest.raises(CorpusError, match=r"de-en\.tgz: is not a whole"):
         iwslt14((released,))
 
 
-def test_a_malicious_archive_is_refused(released, archive):
+def test_a_malicious_archive_is_refused(released, archive, golden):
     archived(released, archive, **{"../../escape": b"x"})
-    with pytest.raises(CorpusError, match="leads out of the archive"):
+    with golden.raises(CorpusError):
         iwslt14((released,))
     assert not (released.parent / "escape").exists()
 
@@ -199,10 +199,10 @@ def test_training_files_that_are_damaged_are_named(released, content, said):
         iwslt14((released,))
 
 
-def test_two_empty_training_files_are_refused(released):
+def test_two_empty_training_files_are_refused(released, golden):
     for language in ("de", "en"):
         (released / f"iwslt14/de-en/train.tags.de-en.{language}").write_text("<url>x</url>\n")
-    with pytest.raises(CorpusError, match="has no line of text"):
+    with golden.raises(CorpusError):
         iwslt14((released,))
 
 
@@ -225,8 +225,8 @@ def test_where_test_sets_alone_are_there_the_small_corpus_is_offered(ted_root):
     with pytest.raises(CorpusError) as caught:
         iwslt14((ted_root,))
     said = str(caught.value)
-    assert "the training set train.tags.de-en.de and train.tags.de-en.en is absent" in said
-    assert f"test sets alone are in {(ted_root / 'iwslt_ted').resolve()}" in said
+    assert "train.tags.de-en.de and train.tags.de-en.en" in said
+    assert str((ted_root / "iwslt_ted").resolve()) in said
     assert "`corpus: ted_dev`" in said
     assert "https://wit3.fbk.eu" in said
 

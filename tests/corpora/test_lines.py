@@ -56,7 +56,7 @@ def test_a_damaged_gzip_file_is_never_half_read(tmp_path, damage):
     whole = gzip.compress("\n".join(f"Satz {i}" for i in range(1000)).encode())
     path = tmp_path / "a.gz"
     path.write_bytes(damage(whole))
-    with pytest.raises(CorpusError, match="is not a whole gzip file"):
+    with pytest.raises(CorpusError, match=r"a\.gz: is not a whole"):
         read_lines(path)
 
 
@@ -73,9 +73,9 @@ def test_a_small_file_cannot_unfold_without_end(tmp_path, monkeypatch):
         read_lines(path)
 
 
-def test_utf16_that_happens_to_be_utf8_is_told(tmp_path):
+def test_utf16_that_happens_to_be_utf8_is_told(tmp_path, golden):
     path = write(tmp_path / "a.txt", b"gut\n" + "schlecht\n".encode("utf-16-le"))
-    with pytest.raises(CorpusError, match=r"line 2 is not UTF-8 \(it holds a NUL, as UTF-16 does\); convert"):
+    with golden.raises(CorpusError):
         read_lines(path)
 
 
@@ -92,9 +92,9 @@ def test_lines_come_one_at_a_time_before_the_file_has_been_read(tmp_path):
     assert next(lines.lines_of(path)) == "eins"
 
 
-def test_two_empty_files_are_told(tmp_path):
+def test_two_empty_files_are_told(tmp_path, golden):
     source, target = write(tmp_path / "a.de", b""), write(tmp_path / "a.en", b"")
-    with pytest.raises(CorpusError, match=r"a\.de: is empty, and so is .*a\.en"):
+    with golden.raises(CorpusError):
         read_pairs(source, target)
 
 

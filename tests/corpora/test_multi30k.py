@@ -45,12 +45,12 @@ def test_one_damaged_real_file_is_refused_by_name(multi30k_root, root):
     path = root / "multi30k/val.en.gz"
     path.chmod(0o644)
     path.write_bytes(gzip.compress(b"other\n" * 1014))
-    with pytest.raises(CorpusError, match=r"val\.en\.gz: the SHA-256 of this file should be 14f7d25d"):
+    with pytest.raises(CorpusError, match=r"val\.en\.gz: .* 14f7d25d"):
         multi30k((root,))
 
 
-def test_absent_it_says_both_ways_to_get_it(root):
-    with pytest.raises(CorpusError, match=r"`lnlab data fetch multi30k`.*LNLAB_DATA"):
+def test_absent_it_says_both_ways_to_get_it(root, golden):
+    with golden.raises(CorpusError):
         multi30k((root,))
 
 

@@ -69,9 +69,9 @@ def test_no_file_of_any_split_lies_outside(files, path, split):
     (files.parent / "secret").write_text("secret")
     given = {"kind": "parallel_text", "train": ["a.de", "a.en.gz"], split: ["a.de", path]}
     choice = corpora.resolve(given)
-    with pytest.raises(CorpusError, match=r"leads out of|is not a path"):
+    with pytest.raises(CorpusError, match=r"leads out|not a path"):
         corpora.key(choice, (files,))
-    with pytest.raises(CorpusError, match=r"leads out of|is not a path"):
+    with pytest.raises(CorpusError, match=r"leads out|not a path"):
         corpora.builder(choice)((files,))
 
 

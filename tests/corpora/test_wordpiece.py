@@ -213,13 +213,13 @@ def test_bert_reads_the_phrasebank_greedily(bert, phrasebank_root):
     assert bert.encode(texts) == [read(text, bert.words, 100) for text in texts]
 
 
-def test_without_its_file_both_ways_to_get_it_are_said(root):
-    with pytest.raises(CorpusError, match=r"`lnlab data fetch bert_base_uncased`.*LNLAB_DATA"):
+def test_without_its_file_both_ways_to_get_it_are_said(root, golden):
+    with golden.raises(CorpusError):
         learn_tokenizer(bert_base_uncased, [], ENTRIES, (root,))
 
 
 def test_another_file_under_its_name_is_refused(root):
     (root / VOCABULARY_FILE).parent.mkdir()
     (root / VOCABULARY_FILE).write_text("[PAD]\n[UNK]\n")
-    with pytest.raises(CorpusError, match="the SHA-256 of this file should be 07eced37"):
+    with pytest.raises(CorpusError, match="07eced37"):
         learn_tokenizer(bert_base_uncased, [], ENTRIES, (root,))

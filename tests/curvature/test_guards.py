@@ -87,7 +87,7 @@ def test_a_compiled_model_is_differentiated_in_eager_mode():
 def test_a_random_loss_is_refused_and_dropout_is_off():
     noisy = lambda model, x: (model(x + 1e-3 * torch.randn(())).sum(), 1)  # noqa: E731
     model = nn.Sequential(nn.Linear(4, 3), nn.Dropout(0.5), nn.Linear(3, 1)).double().train()
-    with pytest.raises(ValueError, match="something in it is random"):
+    with pytest.raises(ValueError, match="is random"):
         hessian(model, noisy, [X])
     agree(model.eval())
     operator = hessian(model.train(), total, [X])
@@ -107,7 +107,7 @@ def test_losses_without_a_graph_or_a_value_are_refused():
     model = nn.Linear(4, 1).double()
     with pytest.raises(ValueError, match="without a graph"):
         hessian(model, lambda m, x: (m(x).detach().sum(), 1), [X])
-    with pytest.raises(ValueError, match="expected a finite one"):
+    with pytest.raises(ValueError, match="expected a finite"):
         hessian(model, lambda m, x: (m(x).sum() * torch.inf, 1), [X])
     with pytest.raises(ValueError, match="count of 0"):
         hessian(model, lambda m, x: (m(x).sum(), 0), [X])

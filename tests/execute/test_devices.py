@@ -128,13 +128,11 @@ def test_a_resumed_bfloat16_run_has_the_same_bits():
 
 
 @pytest.mark.parametrize("kind", ["cuda", "mps"])
-def test_a_device_that_is_not_there_is_refused_before_any_work(kind, tmp_path, monkeypatch, capsys):
+def test_a_device_that_is_not_there_is_refused_before_any_work(kind, tmp_path, monkeypatch, capsys, golden):
     monkeypatch.chdir(tmp_path)
     backend = torch.cuda if kind == "cuda" else torch.backends.mps
     monkeypatch.setattr(backend, "is_available", lambda: False)
-    with pytest.raises(
-        LabError, match=f"train.device: torch sees no {kind} device on this machine; write train.device: "
-    ):
+    with golden.raises(LabError):
         require_devices(["cpu", kind])
     spec = {"lnlab": 2, "title": "t", "task": TASK, "model": MODEL, "placement": "pre", "seeds": 1, "report": []}
     (tmp_path / "spec.yaml").write_text(json.dumps(spec | {"probes": [{"kind": "evaluation"}]}))
@@ -159,7 +157,7 @@ def test_apples_gpus_have_no_float64():
     assert flaw.path == ("train", "precision")
 
 
-def test_a_probe_that_needs_float64_is_refused_where_the_device_has_none(tmp_path, monkeypatch, capsys):
+def test_a_probe_that_needs_float64_is_refused_where_the_device_has_none(tmp_path, monkeypatch, capsys, golden):
     monkeypatch.chdir(tmp_path)
     probes = [{"kind": "update_histogram", "at": [1]}, {"kind": "gradient_norm", "at": [0]}]
     training = {"optimizer": {"kind": "adam", "lr": 0.01}, "train": {"steps": 2, "device": "mps", "evaluate": [2]}}
@@ -167,7 +165,7 @@ def test_a_probe_that_needs_float64_is_refused_where_the_device_has_none(tmp_pat
     (tmp_path / "spec.yaml").write_text(json.dumps(spec | training | {"probes": probes}, indent=1))
     assert main(["check", "spec.yaml"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "probes.1.kind: it computes in float64, which the device mps lacks; write train.device: cpu" in line
+    golden(line)
     assert main(["check", "spec.yaml", "-s", "train.device=cpu"]) == 0
 
 
@@ -220,7 +218,7 @@ PARTS = [
 @pytest.mark.parametrize("changes", PARTS, ids=lambda c: " ".join(map(str, c.values()))[-60:])
 def test_no_part_of_a_model_stays_behind_on_the_cpu(changes):
     """On a fake of a GPU, whose tensors have shapes and no values: an operation on two devices is refused."""
-    with pytest.raises(RuntimeError, match="not on the expected device"):
+    with pytest.raises(RuntimeError, match="expected device"):
         torch.ones(2, device="meta") + torch.ones(2)
     made = state(**changes)
     batch = next(placed(made.task, torch.device("meta")).batches("train", "train"))

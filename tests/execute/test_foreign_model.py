@@ -64,21 +64,21 @@ def check(tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_names_that_follow_no_pattern_are_refused_at_the_line_of_the_model(check):
+def test_names_that_follow_no_pattern_are_refused_at_the_line_of_the_model(check, golden):
     blocks = "self.blocks = nn.ModuleList(Block(width) for _ in range(2))"
     code, said = check("self.wte = nn.Embedding(size, width)", blocks)
     assert code == 2
-    assert said.startswith("spec.yaml:4:8: model: the parameter 'wte.weight' (and 12 more) has no address; name it ")
+    golden(said)
     assert "<stack>.layers.<n>.<sublayer>.<tensor>" in said
     assert "Traceback" not in said
     assert len(said.splitlines()) == 1
 
 
-def test_two_parameters_with_one_address_are_refused(check):
+def test_two_parameters_with_one_address_are_refused(check, golden):
     code, said = check(TREE, 'stack.layers[1]["block"].mlp = nn.ModuleDict({"qkv": nn.Linear(width, width)})')
     assert code == 2
     assert "spec.yaml:4:8: model: the parameters 'decoder.layers.1.block.attn.qkv.weight' and " in said
-    assert "'decoder.layers.1.block.mlp.qkv.weight' have one address, decoder layer 2 block scale_qkv; " in said
+    golden(said)
 
 
 def test_a_model_whose_names_follow_the_patterns_passes(check):
@@ -111,10 +111,10 @@ def test_one_tensor_may_have_several_addresses(parameter):
     assert sites == [Site("decoder", None, "embedding", "table"), Site(None, None, "output", "table")]
 
 
-def test_one_tensor_may_stand_twice_at_one_address_and_two_may_not(parameter):
+def test_one_tensor_may_stand_twice_at_one_address_and_two_may_not(parameter, golden):
     tensor, paths = parameter(), ("decoder__layers__0__f__a__w__weight", "decoder__layers__0__f__b__w__weight")
     assert len({site for _, site, _ in addressed(tree(**dict.fromkeys(paths, tensor)))}) == 1
-    with pytest.raises(LabError, match=r"^model: the parameters .* have one address, decoder layer 1 f scale_w; "):
+    with golden.raises(LabError):
         addressed(tree(**{path: parameter() for path in paths}))
 
 
@@ -130,8 +130,8 @@ def test_one_tensor_may_stand_twice_at_one_address_and_two_may_not(parameter):
         "decoder__layers__0__placement__norms__0__weight",
     ],
 )
-def test_a_name_that_nothing_is_known_of_is_refused(parameter, path):
-    with pytest.raises(LabError, match=r"^model: the parameter '.*' has no address; name it output\.<tensor>, "):
+def test_a_name_that_nothing_is_known_of_is_refused(parameter, path, golden):
+    with golden.raises(LabError):
         addressed(tree(**{path: parameter()}))
 
 

@@ -42,9 +42,9 @@ def test_harmless_traces_are_wiped_away(unit_of):
         ("buffer", "encoder.final_norm.num_batches_tracked"),
     ],
 )
-def test_a_probe_that_changes_the_state_is_found_out_by_the_last_bit(unit_of, what, name):
+def test_a_probe_that_changes_the_state_is_found_out_by_the_last_bit(unit_of, what, name, golden):
     unit = unit_of(1, {"kind": "trace", "what": what})
-    with pytest.raises(LabError, match=rf"the probe 'trace' changed the state: {name}.*fix the probe"):
+    with golden.raises(LabError):
         measure(build(unit, REGISTRIES), unit.measurements[0], REGISTRIES)
 
 

@@ -15,8 +15,8 @@ def test_a_model_far_larger_than_memory_is_built(unit_of):
     build_on_meta(unit_of(1, task={"width": 10_000_000, "absent": True}).setting, REGISTRIES)
 
 
-def test_what_cannot_be_built_is_named_in_one_line(unit_of):
-    with pytest.raises(LabError, match=r"^model: 'linear' cannot be built: 3 heads of 2; change the setting$"):
+def test_what_cannot_be_built_is_named_in_one_line(unit_of, golden):
+    with golden.raises(LabError):
         build_on_meta(unit_of(1, model={"flaw": "3 heads\nof 2"}).setting, REGISTRIES)
 
 
@@ -53,8 +53,8 @@ def test_an_init_that_looks_at_data_is_left_out(unit_of):
     build_on_meta(unit_of(1, init={"kind": "doubles", "of": "looks"}).setting, REGISTRIES)
 
 
-def test_interventions_are_entered_with_an_optimizer_where_there_is_one(unit_of):
-    with pytest.raises(LabError, match=r"^interventions\.where: no activation there; there is one elsewhere$"):
+def test_interventions_are_entered_with_an_optimizer_where_there_is_one(unit_of, golden):
+    with golden.raises(LabError):
         build_on_meta(unit_of(1, interventions=[{"kind": "times", "reaches": False}]).setting, REGISTRIES)
     optimizer = {"kind": "sgd", "lr": 0.1}
     build_on_meta(unit_of(1, optimizer=optimizer, interventions=["halve"]).setting, REGISTRIES)
@@ -78,12 +78,12 @@ def test_a_schedule_in_epochs_is_built_without_its_corpus(schedule):
     rules(schedule={"kind": "step", **schedule})
 
 
-def test_a_schedule_or_a_stop_that_cannot_be_built_is_found_before_any_work():
-    with pytest.raises(LabError, match="'step' is given no drop"):
+def test_a_schedule_or_a_stop_that_cannot_be_built_is_found_before_any_work(golden):
+    with golden.raises(LabError):
         rules(schedule="step")
-    with pytest.raises(LabError, match="this task has no epochs"):
+    with golden.raises(LabError):
         rules("random_tokens", schedule={"kind": "step", "epochs": [1]})
     rules("random_tokens", schedule={"kind": "step", "at": [1]})
-    with pytest.raises(LabError, match="training has no curve of 'nll'"):
+    with golden.raises(LabError):
         rules(stop={"kind": "target", "at_most": 1.0, "split": "train"})
     rules(stop={"kind": "target", "at_most": 1.0})

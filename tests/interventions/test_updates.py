@@ -20,13 +20,11 @@ def test_a_gradient_is_the_true_one_again_after_the_step(model, intervene, batch
         assert all(p.grad is g and torch.equal(g, kept) for p, (g, kept) in before.items())
 
 
-def test_a_shared_table_is_chosen_once_and_by_all_its_uses(model):
+def test_a_shared_table_is_chosen_once_and_by_all_its_uses(model, golden):
     made = model("post", tied="all")
     tables = Weights(tensor="table")
     assert list(selected_weights(made, tables)) == [Site("encoder", None, "embedding", "table")]
-    with pytest.raises(
-        LabError, match=r"serves decoder embedding table too, .*; select every use of it, or write model.tied"
-    ):
+    with golden.raises(LabError):
         selected_weights(made, Weights(stack="encoder"))
     assert len(selected_weights(model("post", tied="none"), tables)) == 3
 
@@ -38,16 +36,13 @@ def test_every_parameter_is_chosen_by_default_once(model):
 
 
 @pytest.mark.parametrize("kind", ["rescale_gradient", "equalize_gradient", "freeze", "rescale_learning_rate"])
-def test_without_an_optimizer_there_is_nothing_to_act_on(model, intervene, kind):
+def test_without_an_optimizer_there_is_nothing_to_act_on(model, intervene, kind, golden):
     given = {"factor": 2} if kind == "rescale_learning_rate" else {}
-    with pytest.raises(LabError, match="interventions: acts on the update, and there is no optimizer"):
+    with golden.raises(LabError):
         intervene(kind, model(), None, where={}, **given).__enter__()
 
 
-def test_a_weight_that_is_not_there_is_named(model, intervene):
+def test_a_weight_that_is_not_there_is_named(model, intervene, golden):
     made = model("post")
-    with pytest.raises(
-        LabError,
-        match=r"where\.tensor: no weight there has tensor omega; there is o, bo, table, scale, q, bq, k, bk and 7 more",
-    ):
+    with golden.raises(LabError):
         intervene("freeze", made, SGD(made.parameters(), lr=1), where={"tensor": "omega"}).__enter__()

@@ -118,8 +118,8 @@ def test_b2t_divides_every_matrix_of_a_layer_by_the_root_of_its_stacks_depth(set
 
 
 @pytest.mark.parametrize("tied", ["target", "all"])
-def test_fixup_refuses_an_output_that_is_an_embedding(setting, build, tied):
-    with pytest.raises(ValueError, match="one of its own"):
+def test_fixup_refuses_an_output_that_is_an_embedding(setting, build, tied, golden):
+    with golden.raises(ValueError):
         build(setting(tied=tied), init="fixup")
 
 

@@ -129,8 +129,8 @@ def test_the_stream_is_followed_through_every_placement(setting, build, batch, p
             torch.testing.assert_close(seen[Site(stack, number, sublayers[-1], "out")], x)
 
 
-def test_a_parameter_outside_every_site_is_an_error():
-    with pytest.raises(LabError, match=r"^model: the parameter 'weight' .* has no address"):
+def test_a_parameter_outside_every_site_is_an_error(golden):
+    with golden.raises(LabError):
         parameter_uses(nn.Linear(2, 2))
 
 

@@ -144,10 +144,10 @@ def test_epochs_end_between_updates_whatever_float_makes_of_a_third():
     assert [made("step", epoch=10.4, epochs=[1])(t) for t in (10, 11, 12)] == [1.0, 1.0, 0.1]
 
 
-def test_drops_that_cannot_be_are_refused_in_a_line():
-    with pytest.raises(LabError, match=r"schedule: 'step' is given no drop; add at: "):
+def test_drops_that_cannot_be_are_refused_in_a_line(golden):
+    with golden.raises(LabError):
         made("step")
-    with pytest.raises(LabError, match=r"schedule.epochs: .* no epochs.*; give the drops in updates"):
+    with golden.raises(LabError):
         made("step", epoch=None, epochs=[3])
     assert made("step", epoch=None, at=[3])(4) == 0.1
 

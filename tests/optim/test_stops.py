@@ -96,11 +96,11 @@ def test_a_target_is_reached_at_the_first_evaluation_that_is_low_enough():
     assert ended(made("target", at_most=3, quantity="loss"), curves, NLL) == (None, None)
 
 
-def test_a_target_may_be_one_of_the_training_loss():
+def test_a_target_may_be_one_of_the_training_loss(golden):
     rule = made("target", at_most=4.5, split="train", quantity="loss")
     assert ended(rule, training(5.0, 4.6, 4.4, 4.7), TRAIN)[0] == 2
     assert rule(evaluated(5.0, 1.0)) is None
-    with pytest.raises(LabError, match=r"train.stop.quantity: .* 'nll'; write quantity: loss"):
+    with golden.raises(LabError):
         made("target", at_most=4.5, split="train")
 
 

@@ -130,11 +130,11 @@ def test_scores_are_those_of_sacrebleu_on_the_text_of_the_corpus(beam, given):
     assert [found["sentence_bleu", n] for n in range(1, 6)] == alone
 
 
-def test_splits_and_sentences_are_those_asked_for():
+def test_splits_and_sentences_are_those_asked_for(golden):
     state = parrot(task_of(), "validation")
     assert bleu(state, split="validation", each=99, **EXACT)["bleu", None] == pytest.approx(100)
     assert max(n for q, n in bleu(state, split="validation", each=99, **EXACT) if q == "sentence_bleu") == 20
-    with pytest.raises(LabError, match="21 sentences are asked for, and the split 'validation' has 20"):
+    with golden.raises(LabError):
         bleu(state, split="validation", sentences=21)
 
 
@@ -195,8 +195,8 @@ def test_under_batch_norm_no_translation_depends_on_those_beside_it():
 
 
 @pytest.mark.parametrize("kind", ["bleu", "translations"])
-def test_what_does_not_translate_is_the_users_mistake(kind, state):
-    with pytest.raises(LabError, match="the model EncoderDecoder on the task Noise does not translate"):
+def test_what_does_not_translate_is_the_users_mistake(kind, state, golden):
+    with golden.raises(LabError):
         list(probes[kind].build(state()))
 
 

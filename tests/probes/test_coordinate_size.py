@@ -61,11 +61,11 @@ def test_attention_counts_the_pairs_that_it_looks_at_alone(state, trained, value
     assert found == pytest.approx((total / count) ** 0.5, rel=1e-6)
 
 
-def test_nothing_has_changed_where_training_began(state, values):
+def test_nothing_has_changed_where_training_began(state, values, golden):
     made = state("pre")
     begun = replace(made, initial=lambda: {name: p.detach().clone() for name, p in made.model.named_parameters()})
     assert set(values(coordinate_size(begun), "coordinate_change_rms").values()) == {0.0}
-    with pytest.raises(LabError, match="asks for the initial parameters"):
+    with golden.raises(LabError):
         list(coordinate_size(made))
 
 

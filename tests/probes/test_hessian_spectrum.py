@@ -65,24 +65,24 @@ def test_scopes_share_the_parameters_among_them(state):
     assert rest == {id(p) for p in model.parameters()} - sets["embeddings"]
 
 
-def test_adams_coordinates_need_adam(state, trained):
+def test_adams_coordinates_need_adam(state, trained, golden):
     rows = list(hessian_spectrum(trained(state("post")), operator="preconditioned_ggn", scope="norms", batches=1))
     nodes, _ = quadratures(rows)[1]
     assert nodes.min() > -1e-3 * nodes.max()
-    with pytest.raises(LabError, match="asks for an optimizer"):
+    with golden.raises(LabError):
         list(hessian_spectrum(state("post"), operator="preconditioned_hessian", scope="norms", batches=1))
 
 
-def test_a_loss_that_is_not_finite_is_said(state):
+def test_a_loss_that_is_not_finite_is_said(state, golden):
     made = state("post")
     with torch.no_grad():
         made.model.output.table.fill_(torch.nan)
-    with pytest.raises(LabError, match="found the loss nan"):
+    with golden.raises(LabError):
         list(hessian_spectrum(made, scope="norms", batches=1))
 
 
-def test_a_scope_without_parameters_is_said(state):
-    with pytest.raises(LabError, match="'norms' holds no trained parameter"):
+def test_a_scope_without_parameters_is_said(state, golden):
+    with golden.raises(LabError):
         list(hessian_spectrum(state("pre", norm="none"), scope="norms"))
 
 

@@ -216,14 +216,14 @@ def test_every_other_probe_is_compared():
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_a_state_that_does_not_train_has_no_own_gradient(state, name):
-    with pytest.raises(LabError, match="asks for the gradient of the next update, and this state has none; measure"):
+def test_a_state_that_does_not_train_has_no_own_gradient(state, name, golden):
+    with golden.raises(LabError):
         list(probes[name].build(state(), batches="step"))
 
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e.facts.trained], ids=lambda entry: entry.name)
-def test_a_probe_of_training_refuses_a_state_at_rest(state, entry):
-    with pytest.raises(LabError, match=r"asks for .*, and this state has none; measure it while it trains"):
+def test_a_probe_of_training_refuses_a_state_at_rest(state, entry, golden):
+    with golden.raises(LabError):
         list(entry.build(state()))
 
 
@@ -234,11 +234,11 @@ def test_batches_are_the_same_for_every_model_and_longer_lists_begin_with_shorte
     assert not torch.equal(one[0].source, other[0].source)
 
 
-def test_more_batches_than_a_split_has_is_the_users_mistake(state):
-    with pytest.raises(LabError, match="asks for 5 batches, and the split 'test' has 4; ask for at most 4"):
+def test_more_batches_than_a_split_has_is_the_users_mistake(state, golden):
+    with golden.raises(LabError):
         state().batches(5, split="test")
     second = replace(state(), ranks=Ranks(1, 2))  # whose four are batches 2, 4, 6 and 8 of all
-    with pytest.raises(LabError, match="the split 'test' has 4 on rank 1; ask for at most 9"):
+    with golden.raises(LabError):
         second.batches(20, split="test")
     assert len(second.batches(9, split="test")) == 4
 

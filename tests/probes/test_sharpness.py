@@ -120,17 +120,17 @@ def test_rounding_and_a_kept_graph_move_it_little(state):
         assert rounded == pytest.approx(exact, rel=1e-2)
 
 
-def test_where_there_is_no_v_it_says_so(state, trained):
-    with pytest.raises(LabError, match="asks for an optimizer"):
+def test_where_there_is_no_v_it_says_so(state, trained, golden):
+    with golden.raises(LabError):
         list(sharpness(state("post"), coordinates="adam", batches=1))
     made = trained(state("post"), updates=0)
     with pytest.raises(LabError, match="no second moment"):
         list(sharpness(made, coordinates="adam", batches=1))
 
 
-def test_a_loss_that_is_not_finite_is_said(state):
+def test_a_loss_that_is_not_finite_is_said(state, golden):
     made = state("post")
     with torch.no_grad():
         made.model.output.table.fill_(torch.nan)
-    with pytest.raises(LabError, match="found the loss nan"):
+    with golden.raises(LabError):
         list(sharpness(made, batches=1))

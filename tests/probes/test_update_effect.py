@@ -59,13 +59,13 @@ def test_of_a_shift_after_the_last_norm_nothing_is_amplified(state, trained, val
     assert values(rows, "update_amplification")[site] == pytest.approx(1.0, rel=1e-9)
 
 
-def test_without_an_update_nothing_is_amplified_and_none_can_be_asked_for(state, trained, values):
+def test_without_an_update_nothing_is_amplified_and_none_can_be_asked_for(state, trained, values, golden):
     made = trained(state("post"))
     still = {name: torch.zeros_like(p) for name, p in made.model.named_parameters()}
     rows = list(update_effect(replace(made, last_update=still)))
     assert set(values(rows, "output_change_update").values()) == {0.0}
     assert not values(rows, "update_amplification")
-    with pytest.raises(LabError, match="asks for the last update"):
+    with golden.raises(LabError):
         list(update_effect(state("post")))
 
 

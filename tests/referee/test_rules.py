@@ -210,7 +210,8 @@ def test_a_median_with_another_word_is_told(made, golden):
     assert line.grave
     same = made.verdict(seeds=seeds, high=-0.1)
     (line,) = made.lines("R8", [made.claim()], both(made), [same])
-    assert (line.says, line.is_open) == ("The seeds are skewed by 2.99; the median agrees.", False)
+    assert not line.is_open
+    golden(line.says)
     assert not made.lines("R8", [made.claim()], both(made), [made.verdict()])
 
 
@@ -296,11 +297,12 @@ def test_the_best_side_that_no_claim_reads(made, golden):
     assert not made.lines("R17", [made.claim()], worse, [made.verdict()])
 
 
-def test_a_control_that_did_not_hold(made):
+def test_a_control_that_did_not_hold(made, golden):
     claims = [made.claim(), made.claim("control", role="control")]
     failed = made.verdict("control", role="control", verdict="undecided")
     (line,) = made.lines("R30", claims, both(made), [made.verdict(), failed])
-    assert (line.claims, line.says) == (("control",), "A control of this page is undecided.")
+    assert line.claims == ("control",)
+    golden(line.says)
     held = made.verdict("control", role="control")
     assert not made.lines("R30", claims, both(made), [made.verdict(), held])
 

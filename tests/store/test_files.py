@@ -43,9 +43,9 @@ def test_each_new_folder_is_synced_into_the_one_above(tmp_path, monkeypatch):
     assert done == [("make a folder", "a"), ("sync", tmp_path.name), ("make a folder", "b"), ("sync", "a")]
 
 
-def test_a_file_in_place_of_a_folder_is_a_problem_in_words(tmp_path):
+def test_a_file_in_place_of_a_folder_is_a_problem_in_words(tmp_path, golden):
     (tmp_path / "store").write_text("")
-    with pytest.raises(StoreError, match=r"cannot make a folder: .*--store"):
+    with golden.raises(StoreError):
         files.make_folder(tmp_path / "store" / "trajectories")
 
 

@@ -183,7 +183,7 @@ def test_without_either_index_a_pack_is_damaged_as_a_whole_and_computed_again(fu
     for name in ("index.json", "copy.json"):
         flip(folder / name, 99)
     assert len(full.pending(plan)) == 4
-    assert full.damage() == [f"{folder}/copy.json is truncated or altered"]
+    assert [line.split(" is ")[0] for line in full.damage()] == [f"{folder}/copy.json"]
     record_all(full, plan)
     assert results_digest(full.results(plan.digest)) == whole
 

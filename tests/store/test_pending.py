@@ -41,13 +41,13 @@ def test_the_last_attempt_is_the_reason_until_one_finishes(store, plan, status, 
     assert unit.key not in {each.key for each, _ in store.pending(plan)}
 
 
-def test_the_failure_of_another_probe_is_no_reason(store, plan):
+def test_the_failure_of_another_probe_is_no_reason(store, plan, golden):
     unit = plan.trajectories[0]
     opened = store.open_unit(unit.key)
     opened.missing([unit.measurements[0].key])
     opened.commit([], outcome_of(unit, "failed", "that probe"))
     only = plan_of(probes=PROBES[1:])
-    assert store.pending(only)[0][1] == "not in the store"
+    golden(store.pending(only)[0][1])
 
 
 def test_a_damaged_file_is_named_and_measured_again(full, root, plan):
@@ -59,10 +59,10 @@ def test_a_damaged_file_is_named_and_measured_again(full, root, plan):
     assert full.pending(plan) == []
 
 
-def test_a_trajectory_without_measurements_is_pending_until_it_finished(store):
+def test_a_trajectory_without_measurements_is_pending_until_it_finished(store, golden):
     plan = plan_of(variants=1, seeds=1, probes=())
-    assert [reason for _, reason in store.pending(plan)] == ["not in the store"]
+    golden([reason for _, reason in store.pending(plan)])
     record(store, plan.trajectories[0], "failed", "no")
-    assert [reason for _, reason in store.pending(plan)] == ["the last attempt failed: no"]
+    golden([reason for _, reason in store.pending(plan)])
     record_all(store, plan)
     assert store.pending(plan) == []

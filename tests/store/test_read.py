@@ -24,23 +24,23 @@ def test_results_of_a_spec(full, root, spec, plan, monkeypatch):
     assert lnlab.results("toy.yaml").runs.height == 4
 
 
-def test_a_spec_never_run_one_changed_since_and_one_that_is_not_there(root, spec):
-    with pytest.raises(LabError, match="--profile real: this spec defines no profiles"):
+def test_a_spec_never_run_one_changed_since_and_one_that_is_not_there(root, spec, golden):
+    with golden.raises(LabError):
         lnlab.results(spec, store=root, profile="real")
     spec.write_text("title: another\n")
-    with pytest.raises(SpecError, match="a task is required"):
+    with golden.raises(SpecError):
         lnlab.results(spec, store=root)
     with pytest.raises(LabError, match="no such file"):
         lnlab.results(spec.with_name("none.yaml"), store=root)
 
 
-def test_a_spec_is_what_it_says_wherever_it_lies(full, root, spec, tmp_path):
+def test_a_spec_is_what_it_says_wherever_it_lies(full, root, spec, tmp_path, golden):
     elsewhere = tmp_path / "clone" / "renamed.yaml"
     elsewhere.parent.mkdir()
     elsewhere.write_bytes(spec.read_bytes())
     assert lnlab.results(elsewhere, store=root).runs.height == 4
     elsewhere.write_text("title: another\n")
-    with pytest.raises(SpecError, match="a task is required"):
+    with golden.raises(SpecError):
         lnlab.results(elsewhere, store=root)
 
 

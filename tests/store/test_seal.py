@@ -31,15 +31,15 @@ def test_a_file_cut_short_anywhere_is_found(value, data):
         from_checksummed_json(content[: data.draw(st.integers(0, len(content) - 1))], "x")
 
 
-def test_what_cannot_be_read_says_why(tmp_path, monkeypatch):
+def test_what_cannot_be_read_says_why(tmp_path, monkeypatch, golden):
     with pytest.raises(CorruptFile, match="is missing"):
         read_bytes(tmp_path / "gone")
-    with pytest.raises(CorruptFile, match="cannot be read: is a directory"):
+    with golden.raises(CorruptFile):
         read_bytes(tmp_path)
 
     def refuse(path):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(type(tmp_path), "read_bytes", refuse)
-    with pytest.raises(StoreError, match="permission denied; make it readable"):
+    with golden.raises(StoreError):
         read_bytes(tmp_path / "closed")

@@ -5,12 +5,18 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 TESTS = Path(__file__).parents[1]
 FOLDER = TESTS / "golden"
 _TITLE = re.compile(r"^== (.*)\n", re.MULTILINE)
 _BETWEEN = "\n--\n"
+_OF_THE_DAY = {r"\b(\d-)?[0-9a-f]{24,}\b": "DIGEST", r"(127\.0\.0\.1):\d+": r"\1:PORT"}
+"""What a sentence holds that another day has otherwise: digests of content, and ports that were free."""
 
 
 def golden_file(module: Path) -> Path:
@@ -43,3 +49,38 @@ class Said:
         """Replace the file of every module that said anything."""
         for module, sayings in self.sayings.items():
             write_golden(golden_file(module), sayings)
+
+
+class Golden:
+    """``golden(text)``: the sentences of a test, or their lines, are those that are kept, in the order of calls.
+
+    Attributes:
+        said: what the test has said so far.
+        kept: what its file holds; None while that is renewed.
+        names: folder -> what stands for its path.
+    """
+
+    def __init__(self, said: list[str], kept: list[str] | None, names: Mapping[Path, str]) -> None:
+        self.said, self.kept, self.names = said, kept, names
+
+    def __call__(self, text: str | Sequence[str]) -> None:
+        """Say a sentence or several."""
+        lines = text if isinstance(text, str) else "\n".join(text)
+        for folder, name in self.names.items():
+            lines = lines.replace(str(folder), name)
+        for pattern, name in _OF_THE_DAY.items():
+            lines = re.sub(pattern, name, lines)
+        self.said.append(lines)
+        renewing = self.kept is None or self.said == self.kept[: len(self.said)]
+        assert renewing, f"the sentence is another: read it, and `make golden`: {lines}"
+
+    @contextmanager
+    def raises(self, *kinds: type[BaseException]) -> Iterator[pytest.ExceptionInfo[BaseException]]:
+        """What is done inside is refused by an error of one of these kinds, with the sentence that is kept."""
+        with pytest.raises(kinds) as refused:
+            yield refused
+        self(str(refused.value))
+
+    def end(self) -> None:
+        """Nothing that is kept was left unsaid."""
+        assert self.kept is None or len(self.said) == len(self.kept), "sentences are no longer said: `make golden`"

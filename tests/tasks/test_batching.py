@@ -93,8 +93,8 @@ def test_no_rows_make_no_batch():
     assert batches_of(none, none, 100, 1) == []
 
 
-def test_a_target_longer_than_the_budget_is_an_error():
-    with pytest.raises(ValueError, match="a target has 12 tokens, the budget is 10"):
+def test_a_target_longer_than_the_budget_is_an_error(golden):
+    with golden.raises(ValueError):
         batches_of(torch.tensor([3, 3]), torch.tensor([12, 3]), 10, 1)
 
 

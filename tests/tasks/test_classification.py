@@ -224,11 +224,11 @@ def test_the_number_of_labels_is_declared():
         read(make(classes=4))
 
 
-def test_a_split_without_sentences_says_so():
+def test_a_split_without_sentences_says_so(golden):
     task = make(split=[0.8, 0.2, 0])
-    with pytest.raises(CorpusError, match=r"the split 'test' has no sentence \(300 of 300 are used\)"):
+    with golden.raises(CorpusError):
         read(task, "test")
-    with pytest.raises(LabError, match="there is no split 'tests'; did you mean 'test'"):
+    with golden.raises(LabError):
         read(task, "tests")
 
 

@@ -66,12 +66,12 @@ def test_a_model_that_knows_the_frequencies_has_the_unigram_entropy(task, says):
     assert windows.unigram_entropy() == pytest.approx(by_hand, rel=1e-6)
 
 
-def test_text_that_is_shorter_than_a_window_is_a_mistake_with_its_numbers(task):
-    with pytest.raises(CorpusError, match=r"task.length: the split 'train' has 28 tokens, and a window needs 29"):
+def test_text_that_is_shorter_than_a_window_is_a_mistake_with_its_numbers(task, golden):
+    with golden.raises(CorpusError):
         next(task(length=28).batches("train", "train"))
     with pytest.raises(CorpusError, match="the split 'test' has 0 tokens"):
         next(task(length=9).batches("test", "train"))
-    with pytest.raises(LabError, match="there is no split 'tset'"):
+    with golden.raises(LabError):
         next(task(length=9).batches("tset", "train"))
 
 

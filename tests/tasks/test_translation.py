@@ -145,18 +145,18 @@ def test_pairs_with_an_empty_side_are_dropped_and_counted(task, tmp_path):
     assert given.dropped("train") == 2
 
 
-def test_a_split_without_pairs_says_so(task, tmp_path):
+def test_a_split_without_pairs_says_so(task, tmp_path, golden):
     (tmp_path / "a.de").write_text("ein Haus\n")
     (tmp_path / "a.en").write_text("a house\n")
     corpus = {"kind": "parallel_text", "train": ["a.de", "a.en"], "held_out": 0.0}
-    with pytest.raises(CorpusError, match=r"the split 'test' has no pairs of at most 200 tokens \(0 in all\)"):
+    with golden.raises(CorpusError):
         next(task(roots=(tmp_path,), corpus=corpus).batches("test", "probe"))
-    with pytest.raises(CorpusError, match=r"has no pairs of at most 2 tokens \(1500 in all\)"):
+    with golden.raises(CorpusError):
         next(task(max_length=2).batches("train", "probe"))
 
 
-def test_an_unknown_split_is_the_users_mistake(task):
-    with pytest.raises(LabError, match=r"no split 'valid'; did you mean 'validation'"):
+def test_an_unknown_split_is_the_users_mistake(task, golden):
+    with golden.raises(LabError):
         next(task().batches("valid", "probe"))
 
 
