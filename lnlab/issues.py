@@ -56,44 +56,23 @@ class Mark:
         return f"{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLocation:
-    """Where something of a spec was written.
-
-    Attributes:
-        path: in the document.
-        argument: of the command line, instead.
-        named: the path by which a message calls it: that of the setting, where a profile or a sweep wrote it.
-    """
-
-    path: Where = ()
-    argument: str | None = None
-    named: Where = ()
-
-    def below(self, tail: Where) -> "SourceLocation":
-        """A location inside this one."""
-        return replace(self, path=(*self.path, *tail))
-
-    def __str__(self) -> str:
-        return self.argument or ".".join(map(str, self.path))
-
-
 @dataclass(frozen=True)
 class Issue:
     """One mistake in one line: ``place: what; remedy``.
 
     Attributes:
         code: its kind.
-        place: on its way to the user first a mark in a text or a path in data, then where that was written in a spec,
-            and in the end, in every exception, text such as ``spec.yaml:3:1``.
+        place: a mark in a text, or a path in data. In every exception it is text such as ``spec.yaml:3:1``.
         what: is wrong.
         remedy: what to do instead. Empty where nobody knows.
+        named: how the message calls the place. None means by its path.
     """
 
     code: Code
-    place: str | Where | Mark | SourceLocation
+    place: str | Where | Mark
     what: str
     remedy: str = ""
+    named: Where | None = None
 
     def __str__(self) -> str:
         cause = f"{self.where}: {self.what}" if self.where else self.what
@@ -107,26 +86,9 @@ class Issue:
 
     @property
     def path(self) -> Where:
-        """The path in the data, as far as it is known."""
-        if isinstance(self.place, SourceLocation):
-            return self.place.named
+        """The path in the data, or the empty path where the place is none."""
         return self.place if isinstance(self.place, tuple) else ()
-
-    @property
-    def location(self) -> SourceLocation:
-        """Where it was written in the spec.
-
-        Raises:
-            ValueError: it is not known yet.
-        """
-        if not isinstance(self.place, SourceLocation):
-            raise ValueError(f"not located: {self}")
-        return self.place
 
     def below(self, *prefix: str | int) -> "Issue":
         """The same issue seen from further up in the data."""
         return replace(self, place=(*prefix, *self.path))
-
-    def at(self, location: SourceLocation) -> "Issue":
-        """The issue with the location where it was written. Messages still name its path."""
-        return replace(self, place=replace(location, named=self.path))

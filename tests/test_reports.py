@@ -88,7 +88,7 @@ def test_what_a_report_keeps_of_further_seeds_is_measured_on_them(folder):
     experiment, requests = checked.experiment, checked.requests
     assert experiment.claim_seeds
     texts = {claim.id: claim for claim in experiment.claims}
-    for claim in claims_with_choices(experiment, ((texts[str(c.name[1])], c.choice) for c in requests.claims)):
+    for claim in claims_with_choices(experiment, ((texts[str(c.path[1])], c.choice) for c in requests.claims)):
         further = set(experiment.claim_seeds.get(claim["id"], ())) - set(experiment.drawn_seeds)
         rows = rows_of_quantities(results_of_seeds(results, sorted(further)), quantities_of_claim(claim))
         kept = {name for table in rows.values() if "quantity" in table for name in table["quantity"]}

@@ -29,7 +29,7 @@ from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.compile.tuning.problems import plan_tuning, variants_of
 from lnlab.compile.tuning.select import resolve_selects
 from lnlab.errors import SpecError
-from lnlab.issues import Issue, SourceLocation, Where
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Flawed, Roots
 from lnlab.select.variants import Variants
@@ -68,14 +68,14 @@ def check_spec(
     available_memory = (machine_memory() if memory is None else memory) if files else None
     begun = _begin(document, profile, changes, ContentKeys(registries, roots), memory=available_memory)
     checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
+    issues = begun.merged.located(issues)
     # Of the profiles that are not chosen, as far as their first points show it, what is wrong with their own lines.
     profiles = document.data.get("profiles")
     for name in profiles if isinstance(profiles, dict) and other_profiles else ():
         if name != profile:
-            _, others = run_passes(
-                PASSES_OF_A_PROFILE, _begin(document, name, (), checked.content_keys, limit=PROFILE_POINTS)
-            )
-            issues += [issue for issue in others if issue.location.path[:2] == ("profiles", name)]
+            other = _begin(document, name, (), checked.content_keys, limit=PROFILE_POINTS)
+            found = other.merged.located(run_passes(PASSES_OF_A_PROFILE, other)[1])
+            issues += [issue for issue in found if issue.path[:2] == ("profiles", name)]
     return replace(checked, issues=as_read([*unreadable, *issues], document))
 
 
@@ -86,7 +86,7 @@ def grammar_issues(document: SpecDocument, *, profile: str | None, overrides: Se
     """
     changes, unreadable = parse_overrides(overrides)
     merged = with_claims_written_out(merge_spec(document, profile, changes), {})
-    issues = [*merged.issues, *merged.located(read_experiment(merged.data).issues)]
+    issues = merged.located([*merged.issues, *read_experiment(merged.data).issues])
     return as_read([*unreadable, *issues], document)
 
 
@@ -98,7 +98,7 @@ def parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[Issu
         try:
             overrides.append(parse_override(argument))
         except SpecError as error:
-            unreadable += [issue.at(SourceLocation(argument=issue.where)) for issue in error.issues]
+            unreadable += error.issues
     return overrides, unreadable
 
 
@@ -140,7 +140,7 @@ def _begin(
 
 def _read(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Report what is wrong with overlays and grammar."""
-    return checked, [*checked.merged.issues, *checked.merged.located(checked.reading.issues)]
+    return checked, [*checked.merged.issues, *checked.reading.issues]
 
 
 def _resolve(checked: Checked) -> tuple[Checked, list[Issue]]:
@@ -167,7 +167,7 @@ def _refer(checked: Checked) -> tuple[Checked, list[Issue]]:
     keys = checked.content_keys.with_continued({text: run.content for text, run in sources.items()})
     cited = cited_inputs(checked.requests, document)
     referring = replace(checked, sources=sources, source_files=source_files, content_keys=keys, cited=cited)
-    return referring, merged.located(flaws) + issues
+    return referring, flaws + issues
 
 
 def _select(checked: Checked) -> tuple[Checked, list[Issue]]:
@@ -186,7 +186,7 @@ def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
         tuning = plan_tuning(checked.selects, sweep, checked.axes, merged.grid_names)
         return replace(checked, tuning=tuning), []
     except Flawed as error:
-        return checked, merged.located(error.issues)
+        return checked, list(error.issues)
 
 
 def _tell_apart(checked: Checked) -> tuple[Checked, list[Issue]]:
@@ -194,16 +194,16 @@ def _tell_apart(checked: Checked) -> tuple[Checked, list[Issue]]:
     sweep = checked.sweep
     if not checked.reads_files or sweep.partial or sweep.epochs.absent or not checked.knows_its_runs:
         return checked, []
-    return checked, same_run_issues(sweep, checked.content_keys, checked.merged)
+    return checked, same_run_issues(sweep, checked.content_keys)
 
 
 def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Check the names of grids with seeds of their own, and that no run is of two grids with different ones."""
     stated, names = checked.experiment.grid_seeds, checked.merged.grid_names
-    unknown = [issue for name in stated for issue in unknown_grids(checked.merged, ("grid_seeds", name), [name])]
+    unknown = [issue for name in stated for issue in unknown_grids(names, ("grid_seeds", name), [name])]
     issues = [replace(issue, code="unknown-key") for issue in unknown]  # the name is a key here, and located as one
     if issues or not stated:
-        return checked, checked.merged.located(issues)
+        return checked, issues
     apart: dict[tuple[str, str], Issue] = {}
     # Of what is chosen the candidates are compared where the choice is planned.
     grids_of_runs: dict[tuple[str, ...], set[int]] = {}
@@ -219,7 +219,7 @@ def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
                 remedy = "leave these runs out of one of them (except), or give both the same seeds"
                 place = ("grid_seeds", pair[1] if pair[1] in stated else pair[0])
                 apart[pair] = Issue("conflict", place, what, remedy)
-    return checked, checked.merged.located(apart.values())
+    return checked, list(apart.values())
 
 
 def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
@@ -227,25 +227,19 @@ def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
     sweep = checked.sweep
     issues: list[Issue] = []
     if checked.reads_files and not sweep.partial:
-        issues += probe_time_issues(checked.requests, sweep, checked.merged, checked.registries)
+        issues += probe_time_issues(checked.requests, sweep, checked.registries)
     # Of a spec that chooses, candidates run on the tuning seeds, and only what is judged runs on these.
     runs = sum(len(checked.seeds_of(grids)) for grids in checked.judged_grids)
     runs += 0 if checked.tuning is None else checked.tuning.tuning_runs
     if runs > MOST_RUNS:
-        flaw = Issue(
-            "too-large", ("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds"
-        )
-        issues.append(flaw.at(checked.merged.location(("seeds",))))
+        what = f"{runs:,} runs; at most {MOST_RUNS:,}"
+        issues.append(Issue("too-large", ("seeds",), what, "sweep fewer values, or take fewer seeds"))
     elif checked.reads_files and not sweep.partial:
-        issues += measurement_issues(checked.requests, sweep, checked.merged, checked.registries, runs)
+        issues += measurement_issues(checked.requests, sweep, checked.registries, runs)
     trains = any(setting["train"]["steps"] for setting in sweep.settings)
     only_cites = bool(checked.requests.claims) and all(EVIDENCE in claim.choice for claim in checked.requests.claims)
     if "probes" not in checked.merged.data and sweep.settings and not (trains or sweep.partial or only_cites):
-        issues.append(
-            Issue("missing", (), "nothing would be measured", "add probes: [{kind: ...}]").at(
-                checked.merged.location(())
-            )
-        )
+        issues.append(Issue("missing", (), "nothing would be measured", "add probes: [{kind: ...}]"))
     return checked, issues
 
 
@@ -269,7 +263,7 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
         return None if base is None else grids_of(base)
 
     grids = grids_of(checked, unchanged_grids)
-    requests, issues = replace_grids(checked.requests, grids, checked.merged)
+    requests, issues = replace_grids(checked.requests, grids)
     checked = replace(checked, requests=requests, experiment=requirements_without_grids(checked.experiment, grids))
 
     experiment, merged = checked.experiment, checked.merged
@@ -281,7 +275,7 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
         try:
             return grids.conditions(list(names))
         except Flawed as error:
-            issues.extend(merged.located([replace(flaw, place=place) for flaw in error.issues]))
+            issues.extend(replace(flaw, place=place) for flaw in error.issues)
             return {}
 
     of_choices: dict[Where, tuple[tuple[str, ...], Mapping[str, Json]]] = {}
@@ -298,7 +292,7 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
         variants_of(checked.tuning.assumed()) if checked.tuning else Variants(checked.settings, checked.sweep.methods)
     )
     claim_seeds, apart = claims_of_grids(variants, own, requests, against, experiment.claim_seeds)
-    issues += [flaw.below(*request.name).at(merged.location((*request.path, *flaw.path))) for request, flaw in apart]
+    issues += [flaw.below(*request.path) for request, flaw in apart]
     grid_seeds = tuple(
         {"grid": name, "where": conditions([name], ("grid_seeds", name)), "seeds": list(seeds)}
         for name, seeds in experiment.grid_seeds.items()

@@ -16,7 +16,7 @@ from lnlab.compile.source_spans import as_read
 from lnlab.compile.stages import ResolvedStage, final_stage
 from lnlab.compile.sweep.overlay import MergedSpec, merge_spec
 from lnlab.errors import SpecError
-from lnlab.issues import Issue, Where
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
 from lnlab.specfile.experiment import ClaimText, Experiment
@@ -51,7 +51,7 @@ def sound_claims(
     """Every claim that can be resolved, with its resolved parameters. Flawed claims do not affect the others."""
     checked = _checked(document, registries, profile, overrides)
     texts = {claim.id: claim for claim in checked.experiment.claims}
-    return checked.experiment, [(texts[str(claim.name[1])], claim.choice) for claim in checked.requests.claims]
+    return checked.experiment, [(texts[str(claim.path[1])], claim.choice) for claim in checked.requests.claims]
 
 
 def located_issues(
@@ -72,8 +72,7 @@ def located_issues(
         profile: its profile.
         overrides: the arguments of ``-s``.
     """
-    merged = _merged(document, registries, profile, overrides)
-    return as_read((issue.at(merged.location(_path_written_out(issue.path, merged))) for issue in issues), document)
+    return as_read(_merged(document, registries, profile, overrides).located(issues), document)
 
 
 def claim_location(
@@ -81,8 +80,8 @@ def claim_location(
 ) -> str:
     """``file:line:col`` of a claim, or the override that set it."""
     merged = _merged(document, registries, profile, overrides)
-    location = merged.location(_path_written_out(("claims", claim), merged))
-    return location.argument or document.where(location.path)
+    place = merged.written(("claims", claim))
+    return place if isinstance(place, str) else document.where(place)
 
 
 def _merged(
@@ -90,20 +89,6 @@ def _merged(
 ) -> MergedSpec:
     changes, _ = parse_overrides(overrides)
     return with_claims_written_out(merge_spec(document, profile, changes), registries)
-
-
-def _path_written_out(path: Where, merged: MergedSpec) -> Where:
-    """A path that names a claim by its id, as one in the merged data. A claim that is not there has the empty path."""
-    if path[:1] != ("claims",):
-        return path
-    claims = [claim if isinstance(claim, dict) else {} for claim in merged.data.get("claims") or ()]
-    number = next((number for number, claim in enumerate(claims) if claim.get("id") == path[1]), None)
-    if number is None:
-        return ()
-    keys = path[2:]
-    if keys[:1] == ("requires",) and isinstance(claims[number].get("requires"), dict):
-        keys = ("requires", *keys[2:])  # the spec writes one requirement without a list
-    return ("claims", number, *keys)
 
 
 def _checked(document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]) -> Checked:

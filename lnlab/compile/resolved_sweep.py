@@ -21,7 +21,7 @@ from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError
 from lnlab.facts import DataFacts
-from lnlab.issues import Issue, SourceLocation, Where
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Choice, Registry, Roots
 from lnlab.setting import STACKS, path_words
@@ -82,7 +82,7 @@ def resolve_sweep(
     epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None)
     partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.issues)
     sweep = ResolvedSweep(epochs, tuple(axes), partial=partial, issues=issues)
-    sweep_points = expand_points(merged, sweep_grids, sweep.issues)
+    sweep_points = expand_points(merged.data, sweep_grids, sweep.issues)
     if limit is not None:
         sweep_points = _first_of_values(sweep, islice(sweep_points, _MAX_LISTED_POINTS), limit)
     resolver = Resolver(content_keys.registries)
@@ -108,8 +108,7 @@ def resolve_sweep(
                 first, second = sweep.methods[number], point.method
                 if first != second:  # its numbers would belong to either name
                     what = f"the methods '{first}' and '{second}' have the same setting"
-                    location = SourceLocation((METHODS, second))
-                    sweep.issues.append(Issue("duplicate", (), what, "remove one of them").at(location))
+                    sweep.issues.append(Issue("duplicate", (METHODS, second), what, "remove one of them", named=()))
                 continue
             sweep.settings.append(setting)
             sweep.methods.append(point.method)
@@ -117,13 +116,13 @@ def resolve_sweep(
             flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=partial)]
         if partial:  # a part that a point lacks may be one that a mistake, reported already, hides
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
-        sweep.issues += [flaw.at(point.location(flaw, merged)) for flaw in flaws]
+        sweep.issues += map(point.placed, flaws)
         flawed_points += bool(flaws)
         if flawed_points == _MAX_FLAWED_POINTS:
             break
     if not expanded_points and not sweep.issues:
-        flaw = Issue("empty-selection", ("sweep",), "no point of the grid is left", "exclude fewer points")
-        sweep.issues.append(flaw.at(merged.location(("sweep",))))
+        what = "no point of the grid is left"
+        sweep.issues.append(Issue("empty-selection", ("sweep",), what, "exclude fewer points"))
     sweep.issues += _replaced_flaws(merged, sweep_grids, resolver)
     sweep.inputs = tuple(sorted(inspector.files.values(), key=lambda file: file.path))
     return sweep
@@ -157,7 +156,7 @@ def _replaced_flaws(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], resolv
         below = (any(flaw.path[: len(path)] == path for path in paths) for paths in replaced)
         is_changed = any(all(map(operator.eq, flaw.path, path)) for path in changed)
         if is_written(base, flaw.path) and all(below) and not is_changed:
-            yield flaw.at(merged.location(flaw.path))
+            yield flaw
 
 
 def _as_written(flaw: Issue, parts: Mapping[str, SettingPart]) -> Issue:

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.sweep.methods import METHODS
-from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import listed
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 
 
-def same_run_issues(sweep: ResolvedSweep, content_keys: ContentKeys, merged: MergedSpec) -> list[Issue]:
+def same_run_issues(sweep: ResolvedSweep, content_keys: ContentKeys) -> list[Issue]:
     """Settings whose runs are those of an earlier setting, so that a row of theirs would belong to either.
 
     One issue for all pairs that stand at one place and differ in the same values.
@@ -19,7 +18,6 @@ def same_run_issues(sweep: ResolvedSweep, content_keys: ContentKeys, merged: Mer
     Args:
         sweep: resolved, without flaws. Equal settings are merged in it.
         content_keys: what a run depends on.
-        merged: knows where methods and grids were written.
 
     Raises:
         LabError: a file that a choice names, and whose content its key holds, cannot be read.
@@ -40,8 +38,8 @@ def same_run_issues(sweep: ResolvedSweep, content_keys: ContentKeys, merged: Mer
         paths = listed(differing_paths(sweep.settings[first], setting), last="and")
         steps = setting["train"]["steps"]
         what = f"{subject} have the same runs: they differ only in {paths}, and that changes no run of {steps:,} steps"
-        issue = Issue("duplicate", (), what, f"let their runs differ, or {away}")
-        issues.setdefault((place, paths), issue.at(merged.location(place)))
+        issue = Issue("duplicate", place, what, f"let their runs differ, or {away}", named=())
+        issues.setdefault((place, paths), issue)
     return list(issues.values())
 
 

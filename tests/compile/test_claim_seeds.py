@@ -77,7 +77,7 @@ def test_runs_that_are_there_keep_their_keys(plan):
 )
 def test_what_a_quantity_is_measured_against_runs_too(of, variants):
     settings = [{"placement": p, "model": {"layers": layers}} for p in ("post", "pre") for layers in (2, 4)]
-    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", 0), ("claims", "a"))
+    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", "a"))
     against = {"share_of_best": "best", "time_of_compared": "compared"}
     requests = ResolvedRequests(claims=[claim])
     seeds = seeds_of_variants(Variants(settings), [(1, 2)] * 4, {"a": (2, 3)}, requests, against)
@@ -88,7 +88,7 @@ def test_what_a_quantity_is_measured_against_runs_too(of, variants):
 def test_what_a_quantity_is_measured_against_has_its_own_task():
     settings = [{"task": task, "placement": p} for task in ("large", "small") for p in ("post", "pre")]
     of = {"placement": "post", "task": "small", "reference": "best"}
-    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", 0), ("claims", "a"))
+    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", "a"))
     assert read_variants(Variants(settings), claim, {}) == {2, 3}
 
 

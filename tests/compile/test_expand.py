@@ -14,7 +14,7 @@ def expanded(base, document):
     def expand(sweep: str, *arguments: str):
         made = merge_spec(document(base + f"sweep: {sweep}\n"), None, [parse_override(a) for a in arguments])
         axes, found = pinned_grids(read_experiment(made.data), made)
-        raw = [{key: part.raw for key, part in point.parts.items()} for point in expand_points(made, axes, found)]
+        raw = [{key: part.raw for key, part in point.parts.items()} for point in expand_points(made.data, axes, found)]
         return raw, found
 
     return expand
@@ -62,7 +62,7 @@ def test_too_many_points_are_refused_before_they_are_built(expanded):
 
 def test_an_axis_that_is_pinned_to_nothing_is_empty(expanded):
     _, found = expanded("[{placement: [post]}]", "placement=[]")
-    assert [(issue.location.argument, issue.code) for issue in found] == [("-s placement=[]", "wrong-length")]
+    assert [(issue.place, issue.code) for issue in found] == [("-s placement=[]", "wrong-length")]
 
 
 def test_an_exception_may_name_a_value_that_is_a_list_or_several_values(expanded):

@@ -147,7 +147,7 @@ def test_what_a_method_says_of_one_stack_excludes_the_short_form_and_is_told_whe
 def test_a_name_means_its_paths_in_the_order_of_the_file():
     data = {"methods": {"A": {"placement": "post", "norm.eps": 2}, "flawed": 3}}
     assert [(each.path, each.value) for each in method_effects("A", data)] == [("placement", "post"), ("norm.eps", 2)]
-    assert [each.location.path for each in method_effects("A", data)] == [
+    assert [each.place for each in method_effects("A", data)] == [
         ("methods", "A", "placement"),
         ("methods", "A", "norm.eps"),
     ]

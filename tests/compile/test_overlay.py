@@ -3,7 +3,6 @@
 import pytest
 
 from lnlab.compile.sweep.overlay import merge_spec, pin_sentences
-from lnlab.issues import SourceLocation
 from lnlab.specfile.override import parse_override
 
 
@@ -24,11 +23,11 @@ def test_later_layers_win_and_the_order_of_a_profile_does_not_matter(base, docum
 
 def test_every_part_knows_where_it_was_written(base, document):
     made = drafted(document, base + PROFILE, "p", "norm.eps=2")
-    assert made.location(("norm", "eps")) == SourceLocation((), "-s norm.eps=2")
-    assert made.location(("norm", "kind")) == SourceLocation(("profiles", "p", "norm", "kind"))
-    assert made.location(("model", "layers")) == SourceLocation(("profiles", "p", "model.layers"))
-    assert made.location(("model", "kind")) == SourceLocation(("model", "kind"))
-    assert made.location(("seeds",)) == SourceLocation(("profiles", "p", "seeds"))
+    assert made.written(("norm", "eps")) == "-s norm.eps=2"
+    assert made.written(("norm", "kind")) == ("profiles", "p", "norm", "kind")
+    assert made.written(("model", "layers")) == ("profiles", "p", "model.layers")
+    assert made.written(("model", "kind")) == ("model", "kind")
+    assert made.written(("seeds",)) == ("profiles", "p", "seeds")
 
 
 SWEEP = "sweep: [{placement: [post, pre], norm: [layer]}, {placement: [post]}]\n"
@@ -64,16 +63,16 @@ def test_a_replaced_sweep_decides_what_is_an_axis(base, document):
 )
 def test_what_cannot_be_set_is_refused(base, document, argument, code):
     (issue,) = drafted(document, base + SWEEP, None, argument).issues
-    assert (issue.location.argument, issue.code) == (f"-s {argument}", code)
+    assert (issue.place, issue.code) == (f"-s {argument}", code)
 
 
 def test_flaws_of_a_profile_that_is_not_chosen_are_found_too(base, document):
     made = drafted(document, base + "profiles: {p: {titel: 1}, q: 3}\n")
-    assert [issue.location.path for issue in made.issues] == [("profiles", "p", "titel")]
+    assert [issue.place for issue in made.issues] == [("profiles", "p", "titel")]
     assert drafted(document, base + "profiles: 3\n").issues == []
 
 
 def test_an_unknown_profile_gets_the_nearest_name(base, document):
     (issue,) = drafted(document, base + PROFILE, "pp").issues
-    assert (issue.location.argument, issue.code) == ("--profile pp", "unknown-name")
+    assert (issue.place, issue.code) == ("--profile pp", "unknown-name")
     assert "did you mean 'p'?" in issue.remedy

@@ -8,6 +8,7 @@ share these types.
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
@@ -97,13 +98,14 @@ class SpecModel(Experiment):
                 mistakes = [m for m in mistakes_of(error, complete) if not (m.kind == "too_short" and m.value)]
                 issues += [in_its_words(issue, complete) for issue in issues_of(mistakes, unknown_key, missing_key)]
             if issues or merged.issues:
-                located = list(merged.issues)
+                placed = list(merged.issues)
                 for issue in issues:
                     # Where the value was written: at its path, or in the axis or method that fills it in.
                     path = issue.path
                     filled = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in origins), ())
-                    located.append(issue.at(merged.location((*origins.get(filled, ()), *path[len(filled) :]))))
-                raise SpecError(*as_read(located, document))
+                    place = (*origins.get(filled, ()), *path[len(filled) :])
+                    placed.append(replace(issue, place=place, named=path))
+                raise SpecError(*as_read(merged.located(placed), document))
             self._data = document.data
 
     @classmethod

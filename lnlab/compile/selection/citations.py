@@ -31,11 +31,10 @@ def citation_issues(
     known = specs_at_hand(document.path)
     related = merged.data.get("related")
     issues = [
-        Issue("unknown-key", ("related",), f"{UNKNOWN} '{name}': there is no such spec", nearest(name, known)).at(
-            merged.location(("related", name))
-        )
+        Issue("unknown-key", ("related", name), what, nearest(name, known), named=("related",))
         for name in (related if isinstance(related, dict) else ())
         if name not in known
+        for what in [f"{UNKNOWN} '{name}': there is no such spec"]
     ]
     kinds: dict[tuple[str, str], dict[str, Json]] = {}
     for request in (*requests.claims, *requests.requires):
@@ -54,9 +53,7 @@ def citation_issues(
                     what = f"the claim '{claim}' of '{name}' itself cites other claims"
                     raise Flawed(Issue("conflict", (), what, "cite those"))
             except Flawed as error:
-                where = (EVIDENCE, name)
-                location = merged.location((*request.path, *where))
-                issues += [issue.below(*request.name, *where).at(location) for issue in error.issues]
+                issues += [issue.below(*request.path, EVIDENCE, name) for issue in error.issues]
     return issues
 
 
@@ -126,9 +123,7 @@ def answer_issues(
     issues: list[Issue] = []
     for owner, claims in written:
         for claim in sorted(set(claims) - known):
+            what = f"{UNKNOWN} '{claim}': there is no such claim"
             place = (*owner, WHILE, claim)
-            flaw = Issue(
-                "unknown-key", place[:-1], f"{UNKNOWN} '{claim}': there is no such claim", nearest(claim, known)
-            )
-            issues.append(flaw.at(merged.location(place)))
+            issues.append(Issue("unknown-key", place, what, nearest(claim, known), named=place[:-1]))
     return issues

@@ -43,7 +43,7 @@ def seeds_of_variants(
         if all(set(further) <= set(own) for own in own_seeds):
             continue
         for request in (*requests.claims, *requests.requires):
-            if request.name[1] == claim:
+            if request.path[1] == claim:
                 for number in read_variants(variants, request, against):
                     for seed in further:
                         if seed not in own_seeds[number]:
@@ -62,7 +62,7 @@ def probes_read_by(claims: Collection[str], requests: ResolvedRequests, registri
     stored: set[str] = set()
     tables: set[str] = set()  # whose every row is read
     for request in (*requests.claims, *requests.requires):
-        for name in _quantities_named(request.choice) if request.name[1] in claims else ():
+        for name in _quantities_named(request.choice) if request.path[1] in claims else ():
             derived = registries["quantity"].entries.get(name)
             if derived is None:
                 stored.add(name)
@@ -137,7 +137,7 @@ def claims_of_grids(
     seeds = dict(stated)
     issues: list[tuple[ResolvedRequest, Issue]] = []
     for request in (*requests.claims, *requests.requires):
-        claim = str(request.name[1])
+        claim = str(request.path[1])
         read = dict.fromkeys(own_seeds[number] for number in sorted(read_variants(variants, request, against)))
         if claim in stated or not read:
             continue

@@ -6,7 +6,6 @@ from dataclasses import replace
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
-from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import nearest
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
@@ -92,10 +91,9 @@ class Grids:
         return conditions
 
 
-def unknown_grids(merged: MergedSpec, path: Where, names: Sequence[str]) -> list[Issue]:
-    """An issue of each name that no grid of the sweep has. ``path`` has one name, or several by their place."""
+def unknown_grids(known: Sequence[str], path: Where, names: Sequence[str]) -> list[Issue]:
+    """An issue of each name that is not among those of the grids. ``path`` has one name, or several by their place."""
     stated = [path] if len(names) == 1 else [(*path, place) for place in range(len(names))]
-    known = merged.grid_names
     return [_unknown_grid(at, name, known) for at, name in zip(stated, names, strict=True) if name not in known]
 
 
@@ -108,7 +106,7 @@ def _distinct(values: Iterable[Json]) -> list[Json]:
     return list({canonical(value): value for value in values}.values())
 
 
-def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) -> tuple[ResolvedRequests, list[Issue]]:
+def replace_grids(requests: ResolvedRequests, grids: Grids) -> tuple[ResolvedRequests, list[Issue]]:
     """The requests with conditions in place of ``grid`` in every selection, and what is wrong with its names.
 
     Those that name a grid wrongly are left out, as other issues of their selections follow from it.
@@ -122,9 +120,7 @@ def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) 
             try:
                 remaining.append(replace(request, choice=_choice_without_grid(request.choice, grids)))
             except Flawed as error:
-                for flaw in error.issues:
-                    location = merged.location((*request.path, *flaw.path))
-                    issues.append(flaw.below(*request.name).at(location))
+                issues.extend(flaw.below(*request.path) for flaw in error.issues)
         return remaining
 
     sections, claims = replaced_in(requests.sections), replaced_in(requests.claims)

@@ -51,13 +51,8 @@ class _Claims:
         whole, inherited = self._inherit(claim, section, section_place)
         axes = whole.get(FOR_EACH)
         if FOR_EACH in whole and (not isinstance(axes, dict) or not axes or [] in axes.values()):
-            flaw = Issue(
-                "wrong-type",
-                (*place, FOR_EACH),
-                f"found {canonical(axes)}",
-                "write {axis: [value, ...]} or {axis: all}",
-            )
-            self.merged.issues.append(flaw.at(self.merged.location(flaw.path)))
+            what, remedy = f"found {canonical(axes)}", "write {axis: [value, ...]} or {axis: all}"
+            self.merged.issues.append(Issue("wrong-type", ("claims", len(self.claims), FOR_EACH), what, remedy))
             whole = {key: value for key, value in whole.items() if key != FOR_EACH}
         for single in _one_for_each(whole, self.merged.data, self.merged.grid_names):
             here: Where = ("claims", len(self.claims))
@@ -127,13 +122,10 @@ def with_claims_written_out(merged: MergedSpec, registries: Registries) -> Merge
 
     Every expression has become its name.
     """
-    for key in ("report", "claims"):
-        issues: list[Issue] = []
-        if isinstance(merged.data.get(key), list):
-            merged = replace(merged, data={**merged.data, key: with_names(merged.data[key], (key,), issues)})
-        merged.issues += [issue.at(merged.location(issue.path)) for issue in issues]
-    written = _Claims(merged, registries)
     report = merged.data.get("report")
+    if isinstance(report, list):
+        report = with_names(report, ("report",), merged.issues)
+    written = _Claims(merged, registries)
     sections = []
     for number, section in enumerate(report if isinstance(report, list) else ()):
         stated = section.get("claims") if isinstance(section, dict) else None
@@ -147,7 +139,8 @@ def with_claims_written_out(merged: MergedSpec, registries: Registries) -> Merge
         sections.append({**section, "claims": ids})
     free = merged.data.get("claims")
     for number, claim in enumerate(free if isinstance(free, list) else ()):
-        written.add(claim, None, ("claims", number), ())
+        named = with_names(claim, ("claims", len(written.claims)), merged.issues)
+        written.add(named, None, ("claims", number), ())
     data = dict(merged.data)
     if isinstance(report, list):
         data["report"] = sections

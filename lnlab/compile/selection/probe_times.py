@@ -9,7 +9,6 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import counts_epochs, probe_count
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
-from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import listed, nearest
 from lnlab.facts import never
@@ -22,9 +21,7 @@ MOST_MEASUREMENTS = 1_000_000
 EVALUATE: Where = ("train", "evaluate")
 
 
-def probe_time_issues(
-    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
-) -> list[Issue]:
+def probe_time_issues(requests: ResolvedRequests, sweep: ResolvedSweep, registries: Registries) -> list[Issue]:
     """Everything that is wrong with where and when the probes are applied."""
     # Many settings lack the same step: each flaw is told once.
     issues: dict[tuple[Where, str], Issue] = {}
@@ -35,12 +32,12 @@ def probe_time_issues(
                 probe_count(entry, at, setting["train"]["steps"], epoch)
             except ValueError as error:
                 seen = "end, or steps from 1 on" if entry is not None and entry.facts.trained else "init, end, or steps"
-                flaw = Issue("unsupported", path, str(error), f"write {seen} that the run has")
-                issues[path, str(error)] = flaw.at(merged.location(path))
+                remedy = f"write {seen} that the run has"
+                issues[path, str(error)] = Issue("unsupported", path, str(error), remedy)
     return [
         *issues.values(),
         *(
-            flaw.below(*probe.path).at(merged.location((*probe.path, *flaw.path)))
+            flaw.below(*probe.path)
             for probe in requests.probes
             for settings in [[s for s, g in zip(sweep.settings, sweep.grids, strict=True) if probe.is_applied(g)]]
             for flaw in dict.fromkeys(_flaws_of_probe(probe.choice, settings, registries))
@@ -100,14 +97,13 @@ def _timed_probes(
 
 
 def measurement_issues(
-    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries, runs: int
+    requests: ResolvedRequests, sweep: ResolvedSweep, registries: Registries, runs: int
 ) -> list[Issue]:
     """More measurements than can be planned, counted before one of them is written out.
 
     Args:
         requests: the probes.
         sweep: the settings. Each run is counted with the mean number of measurements over settings.
-        merged: where things stand in the spec.
         registries: of probes.
         runs: how many there are.
     """
@@ -131,7 +127,7 @@ def measurement_issues(
     rounded = -(-every // (scale := 10 ** (len(str(every)) - 1))) * scale
     what = f"{total:,} measurements in {format_runs(runs)}; a plan holds at most {MOST_MEASUREMENTS:,}"
     remedy = f"measure less often, as with {{every: {rounded}}} or {{log: 50}}" if longest[path] else "plan fewer runs"
-    return [Issue("too-large", path, what, remedy).at(merged.location(path))]
+    return [Issue("too-large", path, what, remedy)]
 
 
 def format_runs(runs: int) -> str:

@@ -33,36 +33,30 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
     known = claim_ids(merged)
     for number, probe in enumerate(reading.experiment.probes):
         path = reading.path(("probes", number))
-        request = _resolve_request(requests, "probe", kind_and_parameters(probe), path, merged, registries)
+        request = _resolve_request(requests, "probe", kind_and_parameters(probe), path, registries)
         grids = None
         if probe.grid is not None:
             grids = frozenset(place for place, name in enumerate(merged.grid_names) if name in probe.grid)
-            issues = unknown_grids(merged, (*path, "grid"), probe.grid)
-            requests.issues += [flaw.at(merged.location(flaw.path)) for flaw in issues]
+            requests.issues += unknown_grids(merged.grid_names, (*path, "grid"), probe.grid)
         requests.probes += [replace(request, at=probe.at, grids=grids)] if request else []
     for number, section in enumerate(reading.experiment.report):
         path = reading.path(("report", number))
-        request = _resolve_request(requests, "section", kind_and_parameters(section), path, merged, registries)
+        request = _resolve_request(requests, "section", kind_and_parameters(section), path, registries)
         requests.sections += [request] if request else []
         for i, word in enumerate(section.claims):
             if word not in known:
-                flaw = Issue("unknown-name", (*path, "claims"), f"no claim is called '{word}'", nearest(word, known))
-                requests.issues.append(flaw.at(merged.location((*path, "claims", i))))
+                what, place = f"no claim is called '{word}'", (*path, "claims", i)
+                requests.issues.append(Issue("unknown-name", place, what, nearest(word, known), named=place[:-1]))
     for number, claim in enumerate(reading.experiment.claims):
-        path = reading.path(("claims", number))
+        place = reading.path(("claims", number))
+        named: Where = ("claims", claim.id)
+        path = named if merged.numbered(named) == place else place  # of two with one id the first is called by it
         entry = registries["claim"].entries.get(claim.kind)
         if isinstance(claim.law, str) and entry is not None and "law" not in entry.keywords:
-            flaw = Issue(
-                "wrong-type",
-                ("claims", claim.id, "law"),
-                f"found '{claim.law}'",
-                "write the value that the sentence names",
-            )
-            requests.issues.append(flaw.at(merged.location((*path, "law"))))
+            what, remedy = f"found '{claim.law}'", "write the value that the sentence names"
+            requests.issues.append(Issue("wrong-type", (*path, "law"), what, remedy))
             continue
-        request = _resolve_request(
-            requests, "claim", kind_and_parameters(claim), path, merged, registries, ("claims", claim.id)
-        )
+        request = _resolve_request(requests, "claim", kind_and_parameters(claim), path, registries)
         requests.claims += [request] if request else []
         if request is not None:
             experiment = reading.experiment
@@ -71,17 +65,16 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
             n = len(experiment.claim_seeds[claim.id]) if claim.id in experiment.claim_seeds else n
             looks = claim.looks or experiment.looks
             whose = experiment.role_of(claim)
-            for flaw in flaws_of_criterion(claim, request.choice, registries, looks, n, whose):
-                requests.issues.append(flaw.below("claims", claim.id).at(merged.location((*path, *flaw.path))))
+            of_criterion = flaws_of_criterion(claim, request.choice, registries, looks, n, whose)
+            requests.issues += [flaw.below(*path) for flaw in of_criterion]
 
         # What the claim requires is a claim without an id: it may have what belongs to a criterion, and a sentence.
-        single = isinstance(merged.data["claims"][path[1]].get("requires"), dict)  # one mapping, which has no number
+        single = isinstance(merged.data["claims"][place[1]].get("requires"), dict)  # one mapping, which has no number
         for i, requirement in enumerate(claim.requires):
-            below: Where = ("requires",) if single else ("requires", i)
-            position, name = (*path, *below), ("claims", claim.id, *below)
+            below: Where = (*path, "requires") if single else (*path, "requires", i)
             beside = (*CRITERION_FIELDS, *(["says"] if isinstance(requirement.get("says"), str) else []))
             choice = {word: value for word, value in requirement.items() if word not in beside}
-            required = _resolve_request(requests, "claim", choice, position, merged, registries, name)
+            required = _resolve_request(requests, "claim", choice, below, registries)
             if required is None:
                 continue
             requests.requires.append(required)
@@ -93,7 +86,7 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
                 found = list(flaws_of_criterion(text, required.choice, registries, 1, 0))
             except ValidationError as error:
                 found = list(parameter_issues(error, criterion, ClaimText.model_fields, "a requirement"))
-            requests.issues += [flaw.below(*name).at(merged.location((*position, *flaw.path))) for flaw in found]
+            requests.issues += [flaw.below(*below) for flaw in found]
 
     # Edges of a causal graph: their arrows join its nodes, and claims of the spec judge them.
     for request in (*requests.sections, *requests.claims):
@@ -108,8 +101,7 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
                 if (word := edge[role]) not in known:
                     where = ("edges", number, role)
                     flaws.append(Issue("unknown-name", where, f"no claim is called '{word}'", nearest(word, known)))
-        for flaw in flaws:
-            requests.issues.append(flaw.below(*request.name).at(merged.location((*request.path, *flaw.path))))
+        requests.issues += [flaw.below(*request.path) for flaw in flaws]
     return requests
 
 
@@ -118,23 +110,19 @@ def _resolve_request(
     kind: str,
     raw: Choice,
     path: Where,
-    merged: MergedSpec,
     registries: Registries,
-    name: Where = (),
 ) -> ResolvedRequest | None:
     """Resolve a section or a claim. If it is flawed, add the flaws to ``requests.issues`` and return None."""
     try:
         choice = registries[kind].resolve(raw, REQUEST_FIELDS[kind])
     except Flawed as error:
-        requests.issues += [
-            flaw.below(*(name or path)).at(merged.location((*path, *flaw.path))) for flaw in error.issues
-        ]
+        requests.issues += [flaw.below(*path) for flaw in error.issues]
         return None
     facts = registries[kind][choice["kind"]].facts
     try:
         levels = facts.levels(choice) if kind == "claim" and facts.levels else []
     except LabError as error:
         flaws = [Issue(problem.code, (problem.where,), problem.what, problem.remedy) for problem in error.issues]
-        requests.issues += [flaw.below(*(name or path)).at(merged.location((*path, *flaw.path))) for flaw in flaws]
+        requests.issues += [flaw.below(*path) for flaw in flaws]
         return None
-    return ResolvedRequest(choice, path, name or path, levels=tuple(levels))
+    return ResolvedRequest(choice, path, levels=tuple(levels))

@@ -14,8 +14,7 @@ class ResolvedRequest:
 
     Attributes:
         choice: its resolved parameters.
-        path: its path in the data.
-        name: its path in messages: ``claims.post_grows``.
+        path: its path in the data. A claim has its id in it, as in ``claims.post_grows``.
         at: when a probe is applied.
         grids: the numbers of the grids to whose runs a probe is applied. None means every run.
         levels: the values of ``over`` that a claim names in its ``order``. Empty means all values.
@@ -23,7 +22,6 @@ class ResolvedRequest:
 
     choice: Choice
     path: Where
-    name: Where
     at: Json = None
     grids: frozenset[int] | None = None
     levels: tuple[Json, ...] = ()

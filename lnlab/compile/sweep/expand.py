@@ -5,7 +5,7 @@ points therefore cost a hundred thousand small lookups.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from operator import itemgetter
 
@@ -13,8 +13,8 @@ from lnlab.compile.interned import SettingPart, part_of
 from lnlab.compile.setting_paths import set_path
 from lnlab.compile.source_spans import about_key
 from lnlab.compile.sweep.grids import SweepGrid
-from lnlab.compile.sweep.overlay import MergedSpec
-from lnlab.issues import Issue, SourceLocation
+from lnlab.compile.sweep.methods import below
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.registry import Flawed
 from lnlab.setting import path_words
@@ -37,8 +37,8 @@ class SweepPoint:
         pairs = zip(self.grid.axes, self.chosen, strict=True)
         return next((axis.values[number] for axis, number in pairs if axis.path == METHOD), None)
 
-    def location(self, flaw: Issue, merged: MergedSpec) -> SourceLocation:
-        """Where what is wrong with the point's setting was written: an axis, a method, an overlay or the file."""
+    def placed(self, flaw: Issue) -> Issue:
+        """A flaw of the point's setting at what sets it: a value of an axis, a method, or the base."""
         path = flaw.path
         covering = [
             (words, effect)
@@ -47,17 +47,20 @@ class SweepPoint:
             if path[: len(words := path_words(effect.path))] == words
         ]
         if not covering:
-            return merged.location(path)
+            return replace(flaw, named=path)
         words, effect = max(covering, key=lambda pair: len(pair[0]))
-        return effect.key if words == path and about_key(flaw) else effect.location.below(path[len(words) :])
+        place = effect.key if words == path and about_key(flaw) else below(effect.place, path[len(words) :])
+        return replace(flaw, place=place, named=path)
 
 
-def expand_points(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], issues: list[Issue]) -> Iterator[SweepPoint]:
+def expand_points(
+    data: Mapping[str, Json], sweep_grids: Sequence[SweepGrid], issues: list[Issue]
+) -> Iterator[SweepPoint]:
     """Every point of every grid, in the order of the file, the last axis fastest.
 
     An axis that leads into a number or a list is added to ``issues``, and has no effect.
     """
-    base = {key: part_of(merged.data[key]) for key in SETTING if key in merged.data}
+    base = {key: part_of(data[key]) for key in SETTING if key in data}
     for grid_number, grid in enumerate(sweep_grids):
         axes_of_key: dict[str, list[int]] = {}
         for number, axis in enumerate(grid.axes):
@@ -94,7 +97,8 @@ def _table(
             try:
                 raw = set_path(raw, effect.path, effect.value)
             except Flawed as error:
-                issue_by_path.setdefault(effect.path, error.issues[0].below(effect.path).at(effect.location))
+                named = (effect.path, *error.issues[0].path)
+                issue_by_path.setdefault(effect.path, replace(error.issues[0], place=effect.place, named=named))
         part = {key: part_of(raw)} if effects or key in base else {}
         # An itemgetter of one number gives that item itself, and no tuple.
         table[combination if len(combination) > 1 else combination[0]] = part

@@ -4,14 +4,14 @@ A value of an axis sets one path. A value of the axis ``method`` is a name, and 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from lnlab.compile.source_spans import UNKNOWN
-from lnlab.compile.sweep.methods import Effect, method_effects
+from lnlab.compile.sweep.methods import Effect, below, method_effects
 from lnlab.compile.sweep.overlay import EXCEPT, MergedSpec
 from lnlab.errors import listed, nearest
-from lnlab.issues import Issue, SourceLocation, Where
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
 from lnlab.setting import path_words
@@ -24,10 +24,10 @@ MOST_POINTS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SweepAxis:
-    """An axis of one grid: where it was written, its values, and what each of them sets."""
+    """An axis of one grid: its place, its values, and what each of them sets."""
 
     path: str
-    location: SourceLocation
+    place: str | Where
     values: tuple[Json, ...]
     effects: tuple[tuple[Effect, ...], ...]
 
@@ -50,18 +50,13 @@ def pinned_grids(reading: Reading, merged: MergedSpec) -> tuple[list[SweepGrid],
     for number, grid in enumerate(sweep):
         if METHOD not in grid and any(METHOD in other for other in sweep):
             where = reading.path(("sweep", number))
-            flaw = Issue(
-                "missing",
-                where,
-                f"this grid has no {METHOD}, and another has one",
-                f"add it: {{{METHOD}: [name, ...]}}",
-            )
-            issues.append(flaw.at(merged.location(where)))
+            what = f"this grid has no {METHOD}, and another has one"
+            issues.append(Issue("missing", where, what, f"add it: {{{METHOD}: [name, ...]}}"))
     size = sum(prod(len(axis.values) for axis in grid.axes) for grid in sweep_grids)
     if size > MOST_POINTS:
         flaw = Issue("too-large", ("sweep",), f"{size:,} points; at most {MOST_POINTS:,}", "sweep fewer values")
         # One point stands for all, so that what is wrong with the base is told as well.
-        return [SweepGrid(())], [*issues, flaw.at(merged.location(("sweep",)))]
+        return [SweepGrid(())], [*issues, flaw]
     return sweep_grids, issues
 
 
@@ -69,24 +64,21 @@ def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, 
     """A grid of the axes that can be set. What is wrong with the others, or with exceptions, is added to ``issues``."""
     written = {path: values for path, values in grid.items() if path != EXCEPT}
     axes = [axis for path, values in written.items() if (axis := _axis(path, values, where, merged, issues))]
-    swept = {axis.path: axis.location for axis in axes}
+    swept = {axis.path: axis.place for axis in axes}
     for axis in axes:
         if axis.path == METHOD:
             issues += [
-                Issue(
-                    "duplicate", (), f"'{effect.path}' is swept, and the method '{name}' sets it", "keep one of them"
-                ).at(swept[effect.path])
+                Issue("duplicate", swept[effect.path], what, "keep one of them", named=())
                 for name, effects in zip(axis.values, axis.effects, strict=True)
                 for effect in effects
                 if effect.path in swept
+                for what in [f"'{effect.path}' is swept, and the method '{name}' sets it"]
             ]
     if not written:
-        issues.append(
-            Issue("missing", where, "a grid without axes", "write {path: [value, ...]}").at(merged.location(where))
-        )
+        issues.append(Issue("missing", where, "a grid without axes", "write {path: [value, ...]}"))
     without = []
     for number, partial in enumerate(grid.get(EXCEPT, ())):
-        exception_issues = _issues_of_exception(partial, written, (*where, EXCEPT, number), merged)
+        exception_issues = _issues_of_exception(partial, written, (*where, EXCEPT, number))
         issues += exception_issues
         if not exception_issues:  # a value that was pinned away has no number, so that nothing is left out for it
             without.append(
@@ -101,35 +93,36 @@ def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, 
 
 def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, issues: list[Issue]) -> SweepAxis | None:
     """The axis with its values by the file or a pin, or None. What is wrong is added to ``issues``."""
-    key = merged.location((*where, path))
-    locations = [merged.location((*where, path, i)) for i in range(len(values))]
+    key: str | Where = (*where, path)
+    places: list[str | Where] = [(*where, path, i) for i in range(len(values))]
     if (pin := merged.pins.get(path)) is not None:
         several = isinstance(pin.value, list)
-        key = pin.location
+        key = pin.place
         values = pin.value if several else [pin.value]
-        locations = [pin.location.below((i,)) if several else pin.location for i in range(len(values))]
+        places = [below(pin.place, (i,)) if several else pin.place for i in range(len(values))]
     if path != METHOD and (remedy := _remedy_of_path(path, (*SETTING, METHOD, EXCEPT))):
-        issues.append(Issue("unknown-key", (), f"unknown key '{path}' in the sweep", remedy).at(key))
+        issues.append(Issue("unknown-key", key, f"unknown key '{path}' in the sweep", remedy, named=()))
         return None
     if not values:
-        issues.append(Issue("wrong-length", (), f"the axis '{path}' is empty", "give at least one value").at(key))
-    placed = list(zip(values, locations, strict=True))
+        what = f"the axis '{path}' is empty"
+        issues.append(Issue("wrong-length", key, what, "give at least one value", named=()))
+    placed = list(zip(values, places, strict=True))
     if path != METHOD:
-        effects = tuple((Effect(path, value, location, key),) for value, location in placed)
+        effects = tuple((Effect(path, value, place, key),) for value, place in placed)
         return SweepAxis(path, key, tuple(values), effects) if values else None
 
     # Of methods the axis has those names that stand for something, without the paths that cannot be set.
     effects_by_name: dict[Json, tuple[Effect, ...]] = {}
-    for name, location in placed:
+    for name, place in placed:
         try:
-            stated = method_effects(name, merged.data, merged.location)
+            stated = method_effects(name, merged.data)
         except Flawed as error:
-            issues += [flaw.at(location) for flaw in error.issues]
+            issues += [replace(flaw, place=place, named=flaw.path) for flaw in error.issues]
             continue
         for effect in stated:
             if remedy := _remedy_of_path(effect.path):
                 what = f"unknown key '{effect.path}' in the method '{name}'"
-                issues.append(Issue("unknown-key", (), what, remedy).at(effect.key))
+                issues.append(Issue("unknown-key", effect.key, what, remedy, named=()))
         effects_by_name[name] = tuple(effect for effect in stated if not _remedy_of_path(effect.path))
     return SweepAxis(METHOD, key, tuple(effects_by_name), tuple(effects_by_name.values()))
 
@@ -140,31 +133,20 @@ def _remedy_of_path(path: str, known: Sequence[str] = SETTING) -> str | None:
     return None if words[0] in SETTING and all(words) else nearest(words[0], known)
 
 
-def _issues_of_exception(
-    partial: Json, written: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec
-) -> list[Issue]:
+def _issues_of_exception(partial: Json, written: Mapping[str, Sequence[Json]], where: Where) -> list[Issue]:
     """What is wrong with an exception: it must name axes of its grid, and values that they have in the file."""
     if not isinstance(partial, dict) or not partial:
-        return [
-            Issue("wrong-type", where, "an exception is a partial point", "write {path: value}").at(
-                merged.location(where)
-            )
-        ]
+        return [Issue("wrong-type", where, "an exception is a partial point", "write {path: value}")]
     issues: list[Issue] = []
     for path, value in partial.items():
-        location = merged.location((*where, path))
+        place = (*where, path)
         if path not in written:
-            flaw = Issue(
-                "unknown-key", (*where, path), f"{UNKNOWN} '{path}'; not an axis of this grid", nearest(path, written)
-            )
-            issues.append(flaw.at(location))
+            what = f"{UNKNOWN} '{path}'; not an axis of this grid"
+            issues.append(Issue("unknown-key", place, what, nearest(path, written)))
         elif not any(_is_excepted(axis_value, value) for axis_value in written[path]):
             known = listed(map(canonical, written[path]), canonical(value))
-            issues.append(
-                Issue("wrong-value", (*where, path), f"the axis has no value {canonical(value)}", f"it has {known}").at(
-                    location
-                )
-            )
+            what = f"the axis has no value {canonical(value)}"
+            issues.append(Issue("wrong-value", place, what, f"it has {known}"))
     return issues
 
 

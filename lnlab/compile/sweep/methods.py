@@ -4,11 +4,11 @@
 it has all that the name stands for. The name itself is part of no setting, and so of no key.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lnlab.errors import nearest
-from lnlab.issues import Issue, SourceLocation, Where
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
 
@@ -17,18 +17,18 @@ METHODS = "methods"
 
 @dataclass(frozen=True)
 class StatedValue:
-    """A path of the spec, the value that is stated for it, and where the value was written."""
+    """A path of the spec, the value that is stated for it, and its place: a path in the data, or an argument."""
 
     path: str
     value: Json
-    location: SourceLocation
+    place: str | Where
 
 
 @dataclass(frozen=True)
 class Effect(StatedValue):
-    """A path that a value of an axis sets. ``key`` is where the path itself was written."""
+    """A path that a value of an axis sets. ``key`` is the place of the path itself."""
 
-    key: SourceLocation
+    key: str | Where
 
 
 def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
@@ -38,10 +38,13 @@ def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
     return {name: overlay for name, overlay in named.items() if isinstance(overlay, dict)}
 
 
-def method_effects(
-    name: Json, data: Mapping[str, Json], location: Callable[[Where], SourceLocation] = SourceLocation
-) -> tuple[Effect, ...]:
-    """All that a name stands for. ``location`` maps a path of the data to where it was written.
+def below(place: str | Where, tail: Where) -> str | Where:
+    """The place of a part of what stands at ``place``. In an argument no part has a place of its own."""
+    return place if isinstance(place, str) else (*place, *tail)
+
+
+def method_effects(name: Json, data: Mapping[str, Json]) -> tuple[Effect, ...]:
+    """All that a name stands for.
 
     Raises:
         Flawed: no method has that name.
@@ -51,5 +54,5 @@ def method_effects(
         word = f"'{name}'" if isinstance(name, str) else canonical(name)
         remedy = nearest(word, known) if known else f"define it under '{METHODS}:'"
         raise Flawed(Issue("unknown-name", (), f"no method is called {word}", remedy))
-    locations = {path: location((METHODS, name, path)) for path in known[name]}
-    return tuple(Effect(path, value, locations[path], locations[path]) for path, value in known[name].items())
+    places: dict[str, Where] = {path: (METHODS, name, path) for path in known[name]}
+    return tuple(Effect(path, value, places[path], places[path]) for path, value in known[name].items())

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lnlab.compile.setting_paths import set_path
-from lnlab.compile.sweep.methods import METHODS, StatedValue, methods_of
+from lnlab.compile.sweep.methods import METHODS, StatedValue, below, methods_of
 from lnlab.errors import nearest
-from lnlab.issues import Issue, SourceLocation, Where
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Flawed
 from lnlab.setting import path_words
@@ -20,9 +20,6 @@ from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.override import Override
 
 EXCEPT = "except"
-_NO_METHOD = Issue(
-    "missing", (), f"no grid of the sweep has a {METHOD}", "name settings under 'methods:' and sweep them"
-)
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class MergedSpec:
         changes: what was applied, in order.
         pins: swept path -> the change that decides its values.
         touched: whether there is a profile or an override at all.
-        issues: what is wrong with the overlays.
+        issues: what is wrong with the overlays, with paths in ``data``.
         grid_names: of the grids of the sweep, where they have names.
         origins: path in ``data`` -> where the spec states what stands there, for what was written out elsewhere.
     """
@@ -63,19 +60,47 @@ class MergedSpec:
                 return (*self.origins[path[:length]], *path[length:])
         return path
 
-    def location(self, path: Where) -> SourceLocation:
-        """Where the thing at ``path`` of ``data`` was written."""
-        path = self.stated_path(path)
+    def written(self, path: Where) -> str | Where:
+        """The place of the thing at ``path`` of ``data``: a path in the document, or an argument.
+
+        A claim is found by its number or by its id. One that is not there has the empty path.
+        """
+        path = self.stated_path(self.numbered(path))
         # The last change at or above a path is the one that stands there.
         for change in reversed(self.changes):
             words = change.words or path_words(change.path)
             if path[: len(words)] == words:
-                return change.location.below(path[len(words) :])
-        return SourceLocation(path)
+                return below(change.place, path[len(words) :])
+        return path
+
+    def numbered(self, path: Where) -> Where:
+        """A path that names a claim by its id, as one that has its number."""
+        if path[:1] != ("claims",) or not isinstance(path[1], str):
+            return path
+        claims = [claim if isinstance(claim, dict) else {} for claim in self.data.get("claims") or ()]
+        number = next((number for number, claim in enumerate(claims) if claim.get("id") == path[1]), None)
+        if number is None:
+            return ()
+        keys = path[2:]
+        if keys[:2] == ("requires", 0) and isinstance(claims[number].get("requires"), dict):
+            keys = ("requires", *keys[2:])  # the spec writes one requirement without a list
+        return ("claims", number, *keys)
 
     def located(self, issues: Iterable[Issue]) -> list[Issue]:
-        """Issues whose paths are those of ``data``, each with where it was written."""
-        return [replace(issue, place=self.stated_path(issue.path)).at(self.location(issue.path)) for issue in issues]
+        """Issues of ``data`` with places in the document. Messages call them by the paths at which the spec has them.
+
+        An issue of an argument stays as it is.
+        """
+        return [
+            replace(
+                issue,
+                place=self.written(issue.place),
+                named=self.stated_path(issue.place) if issue.named is None else issue.named,
+            )
+            if isinstance(issue.place, tuple)
+            else issue
+            for issue in issues
+        ]
 
 
 def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[Override]) -> MergedSpec:
@@ -90,21 +115,15 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
     # Shorter paths first, as the order of lines in the file must not matter.
     lines_of = {
         name: sorted(
-            (
-                _Change(path, value, SourceLocation(("profiles", name, path)), f"profile {name}")
-                for path, value in lines.items()
-            ),
+            (_Change(path, value, ("profiles", name, path), f"profile {name}") for path, value in lines.items()),
             key=lambda change: len(path_words(change.path)),
         )
         for name, lines in profiles.items()
     }
     merged.issues += [issue for lines in lines_of.values() for line in lines if (issue := _misplaced(line))]
     if profile is not None and profile not in profiles:
-        merged.issues.append(unknown_profile(profile, profiles).at(SourceLocation(argument=f"--profile {profile}")))
-    from_overrides = [
-        _Change(override.path, override.value, SourceLocation(argument=override.where), override.where)
-        for override in overrides
-    ]
+        merged.issues.append(replace(unknown_profile(profile, profiles), place=f"--profile {profile}"))
+    from_overrides = [_Change(override.path, override.value, override.where, override.where) for override in overrides]
     merged.issues += [issue for line in from_overrides if (issue := _misplaced(line))]
     chosen = [] if profile is None else lines_of.get(profile, [])
     changes = [change for change in (*chosen, *from_overrides) if not _misplaced(change)]
@@ -123,7 +142,7 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
             remedy = nearest(rest.partition(".")[0], known) if known else f"define it under '{METHODS}:'"
             remedy = f"write the path to set, as in {change.path}.placement" if rest in known else remedy
             what = f"'{change.path}' names no method and a path in it"
-            merged.issues.append(Issue("unknown-name", (), what, remedy).at(change.location))
+            merged.issues.append(Issue("unknown-name", change.place, what, remedy, named=()))
             continue
         # What the method says below that path goes, as with every path that is set whole.
         kept = {stated: value for stated, value in known[name].items() if not stated.startswith(f"{path}.")}
@@ -140,7 +159,9 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
         if change.path in swept:
             merged.pins[change.path] = change
         if change.path == METHOD:
-            merged.issues += [] if METHOD in swept else [_NO_METHOD.at(change.location)]
+            if METHOD not in swept:
+                what, remedy = f"no grid of the sweep has a {METHOD}", "name settings under 'methods:' and sweep them"
+                merged.issues.append(Issue("missing", change.place, what, remedy, named=()))
         # A list at a path that is swept gives the axis new values, and is no value of the setting.
         elif change.path not in swept or not isinstance(change.value, list):
             first = path_words(change.path)[0]
@@ -148,8 +169,10 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
                 merged.data[first] = set_path(merged.data.get(first), change.path, change.value)
                 merged.changes.append(change)
             except Flawed as error:
-                merged.issues += [flaw.below(change.path).at(change.location) for flaw in error.issues]
-    merged.issues += [flaw.at(change.location) for change in moving if (flaw := _without_effect(change, merged, grids))]
+                merged.issues += [
+                    replace(flaw, place=change.place, named=(change.path, *flaw.path)) for flaw in error.issues
+                ]
+    merged.issues += [flaw for change in moving if (flaw := _without_effect(change, merged, grids))]
     return merged
 
 
@@ -167,14 +190,10 @@ def _misplaced(change: _Change) -> Issue | None:
         return None
     if words[0] in (*SETTING, *Experiment.model_fields):
         what = f"'{change.path}' cannot be changed by a profile or -s"
-        return Issue(
-            "unsupported",
-            (),
-            what,
-            f"these can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}",
-        ).at(change.location)
+        remedy = f"these can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}"
+        return Issue("unsupported", change.place, what, remedy, named=())
     remedy = nearest(words[0], [*SETTING, *REPLACEABLE, METHOD])
-    return Issue("unknown-key", (), f"unknown key '{change.path}'", remedy).at(change.location)
+    return Issue("unknown-key", change.place, f"unknown key '{change.path}'", remedy, named=())
 
 
 def _is_of_method(change: _Change) -> bool:
@@ -233,9 +252,11 @@ def _without_effect(change: _Change, merged: MergedSpec, grids: list[dict[str, J
         return None
     if any(covering[0] in grid for grid in grids):
         what = f"'{change.path}' has no effect, because every grid of the sweep sets {covering[0]} whole"
-        return Issue("no-effect", (), what, f"set {covering[0]}, or write the parameter into the sweep")
+        return Issue(
+            "no-effect", change.place, what, f"set {covering[0]}, or write the parameter into the sweep", named=()
+        )
     what = f"'{change.path}' has no effect, because every method of the sweep sets {covering[0]}"
-    return Issue("no-effect", (), what, "change the methods, or leave it out of them")
+    return Issue("no-effect", change.place, what, "change the methods, or leave it out of them", named=())
 
 
 def pin_sentences(merged: MergedSpec) -> tuple[str, ...]:

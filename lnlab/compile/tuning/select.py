@@ -67,7 +67,7 @@ def resolve_selects(
         place: Where = (SELECT, count)
         grids = swept
         if text.grid is not None:
-            flaws += unknown_grids(merged, (*place, GRID), text.grid)
+            flaws += unknown_grids(merged.grid_names, (*place, GRID), text.grid)
             named = {merged.grid_names.index(name) for name in text.grid if name in merged.grid_names}
             grids = {number: grid for number, grid in swept.items() if number in named}
             if not grids:
@@ -110,7 +110,7 @@ def resolve_selects(
                 times=times,
             )
         )
-    return ((), merged.located(flaws)) if flaws else (tuple(resolved), [])
+    return ((), flaws) if flaws else (tuple(resolved), [])
 
 
 def _rules(text: SelectText) -> dict[str, Json]:
