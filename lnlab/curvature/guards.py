@@ -262,7 +262,7 @@ def check_difference(
         sizes: the entries of each parameter, in their order.
 
     Returns:
-        What the product has more than the difference.
+        What the product has more than the difference, or 0 where that is its error.
 
     Raises:
         CurvatureError: they differ by more than the error of the difference.
@@ -271,15 +271,17 @@ def check_difference(
     one, other = difference(step), difference(step / 3)
     norm = torch.linalg.vector_norm
     per_root = 4 * norm(one - other) / len(product) ** 0.5  # that of a parameter may be small by chance
+    rounding = unit ** (2 / 3) * norm(product)
     for p, x, y in zip(*(torch.split(whole, list(sizes)) for whole in (product, one, other)), strict=True):
-        if norm(p - y) > _OFF * norm(y) + 4 * norm(x - y) + per_root * len(p) ** 0.5:
+        if norm(p - y) > _OFF * norm(y) + 4 * norm(x - y) + per_root * len(p) ** 0.5 + rounding:
             what = (
                 f"the Hessian-vector product has norm {norm(p):.4g} in a parameter of {len(p)} entries, finite "
                 f"differences of the gradient give {norm(y):.4g} (custom autograd functions: "
                 f"{', '.join(sorted(suspects))})"
             )
             raise CurvatureError(what, "write backward of that function by operations of torch, on saved inputs")
-    return product - other
+    off = product - other
+    return off if norm(off) > 4 * norm(one - other) else torch.zeros_like(off)
 
 
 _OFF = 0.05
