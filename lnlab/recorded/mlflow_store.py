@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -24,6 +25,9 @@ from lnlab.userfiles import read_user_file
 
 DATABASES = (".db", ".sqlite", ".sqlite3")
 """Endings of SQLite files."""
+_JOURNALS = ("-wal", "-journal")
+"""Endings of the files in which SQLite keeps what is not in the database yet, or is still to be taken back."""
+_READINGS = 10
 _STATUSES = {1: "running", 2: "running", 3: "finished", 4: "failed", 5: "killed"}
 """``RunStatus`` of MLflow's protocol."""
 _STEPS = range(-(2**63), 2**63)
@@ -39,16 +43,20 @@ _METRICS = "select key, step, value, is_nan from metrics where run_uuid = ? orde
 def read_mlflow_database(path: Path) -> list[Source]:
     """The runs of MLflow's SQLite file that were not deleted. Each has its ``experiment``.
 
+    What was committed and is not in the file yet stands in a journal beside it. SQLite reads a copy of both, so that
+    the store stays as it is, in a folder that cannot be written, too.
+
     Raises:
-        LabError: it is no such file.
+        LabError: it is no such file, or is written all the time.
     """
-    content = read_user_file(path, "database", LARGEST_TABLE)
+    files = _store_files(path)
     runs: list[Source] = []
     try:
-        if not content.startswith(b"SQLite format 3\0"):
+        if not files[0][1].startswith(b"SQLite format 3\0"):
             raise sqlite3.DatabaseError("file is not a database")
-        with closing(sqlite3.connect(":memory:")) as database:
-            database.deserialize(content)
+        with TemporaryDirectory() as folder, closing(sqlite3.connect(Path(folder, path.name))) as database:
+            for file, content in files:
+                Path(folder, file.name).write_bytes(content)
             for run, name, status, experiment in database.execute(_RUNS).fetchall():
                 settings: dict[str, Json] = {"experiment": experiment}
                 for key, value in database.execute("select key, value from params where run_uuid = ?", (run,)):
@@ -57,11 +65,24 @@ def read_mlflow_database(path: Path) -> list[Source]:
                 for key, step, value, is_nan in database.execute(_METRICS, (run,)):
                     number = math.copysign(math.inf, value) if abs(value) >= _INFINITE else float(value)
                     points.append((key, int(step), math.nan if is_nan else number))
-                runs.append(stored_run(name or run, points, settings, [(path, content)], str(status).lower()))
+                runs.append(stored_run(name or run, points, settings, files, str(status).lower()))
     except (sqlite3.Error, OverflowError) as error:
         what = f"is no SQLite file of MLflow: {error}"
         raise LabError(Issue("unreadable", str(path), what, "read it with polars and give its table")) from error
     return runs
+
+
+def _store_files(path: Path) -> list[tuple[Path, bytes]]:
+    """The database and the journals beside it, with their bytes, as they were at one moment."""
+    names = [path, *(path.with_name(path.name + ending) for ending in _JOURNALS)]
+    former: list[tuple[Path, bytes]] = []
+    for _ in range(_READINGS):
+        files = [(one, read_user_file(one, "database", LARGEST_TABLE)) for one in names if one == path or one.is_file()]
+        if files == former:
+            return files
+        former = files
+    what = f"was written during each of {_READINGS} readings"
+    raise LabError(Issue("unreadable", str(path), what, "read a copy, or wait until its runs have ended"))
 
 
 def mlflow_folders(folder: Path) -> list[Path]:

@@ -44,6 +44,58 @@ def test_the_sqlite_file_of_mlflow(tmp_path):
     assert verdict.estimate == pytest.approx((sgd / adam).product() ** (1 / 3), rel=1e-9)
 
 
+@pytest.fixture(params=["wal", "wal of a folder that cannot be written", "killed in a transaction"])
+def unfinished(request, tmp_path):
+    """A store whose file lacks what was committed, or has what was not; its run and its process are still there."""
+    folder = tmp_path / "store"
+    folder.mkdir()
+    path = database(folder / "mlflow.db", "mlflow.sql")
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("pragma cache_size = 1")
+    mode = "delete" if request.param.startswith("killed") else "wal"
+    assert connection.execute(f"pragma journal_mode = {mode}").fetchone() == (mode,)
+    connection.execute("begin")
+    connection.execute("update metrics set value = value + 100 where key = 'val_loss' and is_nan = 0")
+    if mode == "wal":
+        connection.execute("commit")
+    else:  # pages of an open transaction are in the file, and how to take them back in the journal
+        connection.execute("create table filler (text)")
+        connection.executemany("insert into filler values (?)", [("x" * 3000,)] * 50)
+    beside = path.with_name("mlflow.db-wal" if mode == "wal" else "mlflow.db-journal")
+    assert beside.stat().st_size > 0
+    if "cannot" in request.param:
+        folder.chmod(0o555)
+        path.chmod(0o444)
+    yield path, mode
+    folder.chmod(0o755)
+    path.chmod(0o644)
+    connection.close()
+
+
+def test_what_is_committed_counts_wherever_sqlite_keeps_it_and_nothing_is_written(unfinished, tmp_path):
+    path, mode = unfinished
+    former = lnlab.read_table(database(tmp_path / "plain.db", "mlflow.sql"))
+    before = {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in path.parent.iterdir()}
+    table = lnlab.read_table(path)
+    assert {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in path.parent.iterdir()} == before
+    more = 100 if mode == "wal" else 0
+    finite = pl.col("val_loss").is_finite()
+    assert table.filter(finite)["val_loss"].to_list() == pytest.approx(
+        (former.filter(finite)["val_loss"] + more).to_list()
+    )
+    assert table.height == former.height
+
+
+def test_a_store_of_write_ahead_mode_is_read_without_its_journal(tmp_path):
+    path = database(tmp_path / "mlflow.db", "mlflow.sql")
+    with sqlite3.connect(path) as connection:
+        connection.execute("pragma journal_mode = wal")
+    connection.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["mlflow.db"]
+    assert lnlab.read_table(path).height == lnlab.read_table(database(tmp_path / "plain.db", "mlflow.sql")).height
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mlflow.db", "plain.db"]
+
+
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(200)])
 def test_what_is_no_database_of_mlflow_is_one_line(tmp_path, content):
     (tmp_path / "mlflow.db").write_bytes(content)
