@@ -4,12 +4,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from glob import glob
+from numbers import Integral
 from pathlib import Path
-from pickle import UnpicklingError  # noqa: TID251 - the error alone
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -17,8 +16,10 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.nn.site import TokenMask
+from lnlab.own_model.boundary import guarded
 from lnlab.own_model.measured import Measurements
 from lnlab.own_model.measuring import measure_model
+from lnlab.own_model.patterns import refuse
 from lnlab.own_model.task import OwnLoss
 
 IN_FOLDERS = ("model.safetensors", "pytorch_model.bin", "model.pt")
@@ -73,17 +74,25 @@ def measure_checkpoints(
         LabError: no file matches, two have one step, one has no step in its name, cannot be read, or is of another
             model. Also what ``lnlab.measure`` raises.
     """
+    if isinstance(build, nn.Module) or not callable(build):
+        refuse(f"build is {type(build).__name__}, expected a function", "give one that makes the model")
     kept = list(batches)
     looks = []
     for step, path in sorted(_by_step(files).items()):
-        model = build()
+        with guarded("build()", "call it without lnlab: it fails there, too"):
+            model = build()
+        if not isinstance(model, nn.Module):
+            refuse(f"build() returned {type(model).__name__}, expected an nn.Module", "return the model")
         weights = {_WRAPPERS.sub("", word): x for word, x in _weights(path).items()}
         own = model.state_dict(keep_vars=True)  # so that the names of a tied parameter have one object
         extra = sorted(weights.keys() - own.keys())
         present = {id(own[word]) for word in weights if word in own}
         lacking = sorted(word for word in own.keys() - weights.keys() if id(own[word]) not in present)
-        shapes = sorted(word for word in weights.keys() & own.keys() if weights[word].shape != own[word].shape)
-        for what, names in (("lacks", lacking), ("has the unknown", extra), ("has another shape of", shapes)):
+        common = sorted(weights.keys() & own.keys())
+        shapes = [word for word in common if weights[word].shape != own[word].shape]
+        kinds = [word for word in common if _kind(weights[word]) != _kind(own[word])]
+        flaws = [("lacks", lacking), ("has the unknown", extra), ("has another shape of", shapes)]
+        for what, names in (*flaws, ("has another kind of numbers in", kinds)):
             if names:
                 more = f" and {len(names) - 1} more" if len(names) > 1 else ""
                 remedy = "let build() make the model that was trained"
@@ -106,8 +115,21 @@ def measure_checkpoints(
     return Measurements.of_runs(looks)
 
 
+def _kind(x: Tensor) -> tuple[object, ...]:
+    """What a copy from one tensor to another would lose: real and complex numbers, fractions, no numbers at all."""
+    return x.is_complex(), x.is_floating_point(), x.layout, x.is_quantized, x.is_meta
+
+
 def _by_step(files: str | Path | Iterable[str | Path] | Mapping[int, str | Path]) -> dict[int, Path]:
+    named = [files] if isinstance(files, str | Path) else list(files) if isinstance(files, Iterable) else [files]
+    paths_given = list(files.values()) if isinstance(files, Mapping) else named
+    if other := [one for one in paths_given if not isinstance(one, str | Path)]:
+        refuse(
+            f"files has {type(other[0]).__name__}, expected names of files", "give a pattern, files, or files by step"
+        )
     if isinstance(files, Mapping):
+        if wrong := [step for step in files if not isinstance(step, Integral) or not 0 <= int(step) < 2**63]:
+            refuse(f"files has the step {wrong[0]!r}", "give files by step, a whole number: {1000: 'last.pt'}")
         return {int(step): Path(path) for step, path in files.items()}
     if isinstance(files, str | Path):
         paths = [Path(path) for path in sorted(glob(str(files)))]  # noqa: PTH207
@@ -151,7 +173,7 @@ def _own_step(path: Path) -> int | None:
             content = json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
         else:
             content = torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - a number alone
-    except (OSError, ValueError, SafetensorError, UnpicklingError, RuntimeError, EOFError):
+    except Exception:  # torch.load raises anything on what it has not written
         return None  # whether it has weights is asked where these are read
     steps = (content.get(word) for word in OWN_STEP) if isinstance(content, Mapping) else ()
     return next((step for step in steps if type(step) is int), None)
@@ -171,13 +193,15 @@ def _weights(path: Path) -> dict[str, Tensor]:
         content: Any = torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - weights alone
     except FileNotFoundError as error:
         raise LabError(Issue("not-found", str(path), "is not there", "name files of checkpoints")) from error
-    except (OSError, SafetensorError, UnpicklingError, RuntimeError, EOFError) as error:
+    except Exception as error:  # torch.load raises anything on what it has not written
         what = "cannot be read as weights alone"
         raise LabError(Issue("unreadable", str(path), what, "save model.state_dict(), or safetensors")) from error
     for key in NESTED:
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
             content = content[key]
             break
-    if not isinstance(content, Mapping) or not all(isinstance(x, Tensor) for x in content.values()):
+    if not isinstance(content, Mapping) or not all(
+        isinstance(word, str) and isinstance(x, Tensor) for word, x in content.items()
+    ):
         raise LabError(Issue("unreadable", str(path), "is no state dict", "save model.state_dict(), or safetensors"))
     return dict(content)

@@ -86,6 +86,50 @@ def test_mistakes_have_one_line(saved, small, some_batches, tmp_path):
     refused("holds no weights", tmp_path / "empty-1")
 
 
+OF_OTHER_KINDS = {
+    "complex": lambda x: x.to(torch.complex64),
+    "whole": lambda x: x.to(torch.int64),
+    "sparse": lambda x: x.to_sparse(),
+    "absent": lambda x: x.to("meta"),
+}
+
+
+@pytest.mark.parametrize("kind", OF_OTHER_KINDS)
+def test_weights_of_which_a_copy_would_lose_something_are_refused(tmp_path, kind):
+    weights = torch.nn.Linear(4, 3).state_dict()
+    torch.save({name: OF_OTHER_KINDS[kind](x) for name, x in weights.items()}, tmp_path / "step-1.pt")
+    refused(r"step-1.pt: has another kind of numbers in 'bias' and 1 more", tmp_path / "step-1.pt")
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\3\4", b"\x80\x02\xff\xfe", b"\x80\x05K\x01."])
+@pytest.mark.parametrize("ending", ["pt", "safetensors"])
+def test_what_is_no_checkpoint_has_one_line(tmp_path, content, ending):
+    path = tmp_path / f"step-1.{ending}"
+    path.write_bytes(content)
+    refused(r"(cannot be read as weights alone|is no state dict)", path)
+    torch.save({1: torch.ones(3)}, tmp_path / "step-2.pt")
+    refused("is no state dict", tmp_path / "step-2.pt")
+
+
+@pytest.mark.parametrize(
+    "files", [5, None, [3], {1: None}, {"x": "a.pt"}, {-1: "a.pt"}, {1.5: "a.pt"}, {2**63: "a.pt"}]
+)
+def test_files_of_another_form_are_refused(files):
+    refused("measure: files has", files)
+
+
+@pytest.mark.parametrize("build", [5, torch.nn.Linear(4, 3), lambda: 5, lambda: 1 / 0, lambda seed: seed])
+def test_what_makes_no_model_is_refused(tmp_path, build):
+    torch.save(torch.nn.Linear(4, 3).state_dict(), tmp_path / "step-1.pt")
+    refused(r"measure: build(\(\))? (is|returned|failed)", tmp_path / "step-1.pt", build)
+
+
+def refused(pattern, files, build=lambda: torch.nn.Linear(4, 3)):
+    with pytest.raises(LabError, match=pattern) as caught:
+        lnlab.measure_checkpoints(build, files, [torch.ones(2, 4)], lambda m, b: m(b).square().mean())
+    assert "\n" not in str(caught.value)
+
+
 NAMES = {
     "epoch=2-step=300-val_loss=1.25.ckpt": 300,
     "epoch=2-step=300-val_loss=1.5.ckpt": 300,
