@@ -1,18 +1,15 @@
 """Verdicts as rows of the table ``verdicts``, and back. Needs no scipy, so that stored verdicts print at once."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import polars as pl
+from pydantic import TypeAdapter, ValidationError
 
 from lnlab.claims.claim import Verdict
 from lnlab.tables import frame
-
-_REGION = re.compile(r"\blies (in|outside) the region\b")
-_TODAY = {"in": "within", "outside": "outside"}
 
 
 def verdict_row(verdict: Verdict, rows: str | None = None) -> dict[str, Any]:
@@ -31,20 +28,30 @@ def verdict_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
 
 
 def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
-    """The verdict of a row. Reasons of before speak of a region where those of today speak of the accepted range."""
-    seeds = {int(seed): number for seed, number in json.loads(row["seeds"]).items()}
-    optional = (f.name for f in fields(Verdict) if (f.default, f.default_factory) != (MISSING, MISSING))
-    absent = {name for name in optional if row.get(name) is None}
-    stored = {field.name: row[field.name] for field in fields(Verdict) if field.name not in absent}
-    reason = _REGION.sub(lambda match: f"lies {_TODAY[match[1]]} the accepted range", stored["reason"])
-    if "elsewhere" in stored:
-        stored["elsewhere"] = {path: tuple(counts) for path, counts in json.loads(stored["elsewhere"]).items()}
-    return Verdict(**{**stored, "reason": reason, "seeds": seeds})  # earlier reports lack fields that have a default
+    """The verdict of a row.
+
+    Raises:
+        ValueError: a column is absent, or holds what no verdict has there.
+    """
+    stored = {field.name: row[field.name] for field in fields(Verdict) if field.name in row}
+    try:
+        nested = {name: json.loads(stored[name]) for name in ("seeds", "elsewhere") if name in stored}
+        verdict = _VERDICT.validate_python(stored | nested)
+    except ValidationError as error:
+        path = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise ValueError(f"{path} is not what a verdict has there") from error
+    if not (0 < verdict.level < 1 and 0 < verdict.bound < 1 and verdict.look >= 1):
+        raise ValueError("level, bound or look is not what a verdict has there")
+    return verdict
 
 
 def verdicts_from_frame(table: pl.DataFrame) -> Sequence[Verdict]:
-    """The verdicts of a table ``verdicts``. Tables of early versions have a badge in place of a role."""
-    if "badge" in table.columns:
-        role = pl.when(pl.col("badge") == "regression").then(pl.lit("prediction")).otherwise(pl.lit("source"))
-        table = table.with_columns(role=role)
+    """The verdicts of a table ``verdicts``.
+
+    Raises:
+        ValueError: as in ``verdict_from_row``.
+    """
     return [verdict_from_row(row) for row in table.iter_rows(named=True)]
+
+
+_VERDICT = TypeAdapter(Verdict)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,6 +11,7 @@ from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.portable_names import why_unportable
+from lnlab.report import fact_entries
 
 FACTS_FORMAT = 6
 COMMON_FIELDS = ("title", "heading", "while", "claims", "absent")
@@ -87,26 +87,26 @@ class ReportFacts(SpecIdentity):
     source: Mapping[str, str] = field(default_factory=dict)
     source_setting: Mapping[str, Json] = field(default_factory=dict)
     differs: tuple[str | Mapping[str, str], ...] = ()
-    dropped: tuple[Mapping[str, Json], ...] = ()
+    dropped: tuple[fact_entries.DroppedClaims, ...] = ()
     related: Mapping[str, str] = field(default_factory=dict)
     plugins: tuple[str, ...] = ()
-    probes: tuple[Mapping[str, Json], ...] = ()
-    sections: tuple[Mapping[str, Json], ...] = ()
-    answers: tuple[Mapping[str, Json], ...] = ()
+    probes: tuple[fact_entries.Probe, ...] = ()
+    sections: tuple[fact_entries.Section, ...] = ()
+    answers: tuple[fact_entries.Answer, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     because: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    decisions: tuple[Mapping[str, Json], ...] = ()
-    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    decisions: tuple[fact_entries.Decision, ...] = ()
+    words: Mapping[str, fact_entries.Words] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, Json] = field(default_factory=dict)
     transfers: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
-    grid_seeds: tuple[Mapping[str, Json], ...] = ()
-    looks: Mapping[str, Sequence[Mapping[str, Json]]] = field(default_factory=dict)
-    frozen: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    grid_seeds: tuple[fact_entries.GridSeeds, ...] = ()
+    looks: Mapping[str, Sequence[fact_entries.Look]] = field(default_factory=dict)
+    frozen: Mapping[str, fact_entries.Frozen] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()
-    review: tuple[Mapping[str, Json], ...] = ()
+    review: tuple[fact_entries.ReviewRecord, ...] = ()
     origin: str = ""
     theme: str = ""
 
@@ -147,56 +147,30 @@ def facts_text(facts: ReportFacts) -> str:
 
 
 def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
-    """The facts again, also those of an older format.
+    """The facts again.
 
     Raises:
-        ReportError: ``data`` are of a later format, lack a field or have one too many. ``where`` names the file in the
-            message.
+        ReportError: ``data`` are of another format, lack a field, have one too many, or one is not what it should be.
+            ``where`` names the file in the message.
     """
+    values = {**_OPTIONAL, **data}
+    if (number := values.pop("format", None)) != FACTS_FORMAT:
+        remedy = "update lnlab" if isinstance(number, int) and number > FACTS_FORMAT else _WRITE_AGAIN
+        what = f"is of format {number}, and this lnlab reads {FACTS_FORMAT}"
+        raise ReportError(Issue("damaged", where, what, remedy))
+    if unexpected := ", ".join(sorted(values.keys() ^ {f.name for f in fields(ReportFacts)})):
+        what = f"unknown or missing fields: {unexpected}"
+        raise ReportError(Issue("damaged", where, what, _WRITE_AGAIN))
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     try:
-        migrated = {**_OPTIONAL, **data}
-        if data.get("format") != FACTS_FORMAT:
-            # Facts of format 1 have no number: nothing is decided in them, and their tables are for the sections alone.
-            # Those of format 2 have neither answers nor explanations of verdicts, of format 3 no related experiments,
-            # of format 4 no words of quantities, of format 5 no formulas.
-            scopes = (
-                {k: v for k, v in section.items() if k not in COMMON_FIELDS} for section in data.get("sections", ())
-            )
-            lacking: dict[str, Json] = {
-                "decisions": [],
-                "kept": [{"section": scope} for scope in scopes],
-                "answers": [],
-                "because": {},
-                "related": {},
-                "words": {},
-                "formulas": {},
-            }
-            migrated = {**_OPTIONAL, **lacking, **data}
-            if data.get("format", 1) < FACTS_FORMAT:
-                migrated["format"] = FACTS_FORMAT
-        if (number := migrated.pop("format")) != FACTS_FORMAT:
-            what = f"is of format {number}, and this lnlab reads {FACTS_FORMAT}"
-            raise ReportError(Issue("damaged", where, what, "update lnlab"))
-        if unexpected := ", ".join(sorted(migrated.keys() ^ {f.name for f in fields(ReportFacts)})):
-            what = f"unknown or missing fields: {unexpected}"
-            raise ReportError(Issue("damaged", where, what, _WRITE_AGAIN))
-        # Names of files are made of both.
-        for key, name in (("name", migrated["name"]), ("profile", migrated["profile"])):
-            if isinstance(name, str) and (why := why_unportable(name)):
-                raise ReportError(Issue("damaged", where, f"its {key} {why}", _WRITE_AGAIN))
-        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in migrated.items()}
-        _TYPES.validate_python(values)
-        # types do not say that a section and a probe have a kind
-        for name, key in (("sections", "kind"), ("probes", "kind"), ("answers", "says"), ("decisions", "key")):
-            for place, entry in enumerate(values[name]):
-                if not isinstance(entry.get(key), str):
-                    raise ReportError(Issue("damaged", where, f"{name}.{place} has no {key}", _WRITE_AGAIN))
-        return ReportFacts(**values)
+        _TYPES.validate_json(json.dumps(values), strict=True)
     except ValidationError as error:
         path = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise ReportError(Issue("damaged", where, f"{path} is not what a report has there", _WRITE_AGAIN)) from error
-    except (AttributeError, TypeError, KeyError, ValueError) as error:
-        raise ReportError(Issue("damaged", where, f"is not as a report has it: {error}", _WRITE_AGAIN)) from error
+    for key, name in (("name", values["name"]), ("profile", values["profile"])):  # names of files are made of both
+        if name is not None and (why := why_unportable(name)):
+            raise ReportError(Issue("damaged", where, f"its {key} {why}", _WRITE_AGAIN))
+    return ReportFacts(**values)
 
 
 _TYPES = TypeAdapter(ReportFacts)

@@ -187,7 +187,12 @@ def parse_report(read: Callable[[str], bytes | None], out: Path) -> tuple[Report
                 return pl.DataFrame(schema=empty_schema)
             raise ReportError(Issue("missing", str(out / f"data/{name}.parquet"), "is missing", _WRITE_AGAIN))
         try:
-            return pl.read_parquet(BytesIO(content))
+            rows = pl.read_parquet(BytesIO(content))
+            # of the runs, the columns of the plan alone: those that a worker wrote stand beside them
+            schema = table_schema(name) if empty_schema is None else empty_schema
+            if wrong := [column for column, kind in schema.items() if rows.schema.get(column) != kind]:
+                raise _damaged(out, name, ValueError(f"column {wrong[0]} is absent or of another type"))
+            return rows
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise _damaged(out, name, error) from error
 

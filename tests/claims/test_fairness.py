@@ -106,8 +106,6 @@ def test_a_word_that_is_the_same_everywhere_stays_and_is_counted():
     found = judged(costs(0.1, 0.2, 0.3), **COST, at_most=0.0)
     assert (found.verdict, found.elsewhere) == ("contradicted", {"optimizer.lr": (3, 3)})
     assert verdict_from_row(verdict_row(found)) == found
-    older = {key: value for key, value in verdict_row(found).items() if key != "elsewhere"}
-    assert verdict_from_row(older).elsewhere == {}, "a table of before has no such column"
 
 
 def test_what_is_compared_is_another_question_at_another_value():

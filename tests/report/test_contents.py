@@ -11,6 +11,7 @@ import pytest
 
 from lnlab.errors import ReportError
 from lnlab.report.contents import LARGEST_REPORT_FILE, is_report, list_files, read_file, reports_below
+from lnlab.report.facts import facts_from_json
 from lnlab.report.folder import read_folder, save_folder, write_files
 from lnlab.report.index import read_cards
 from lnlab.report.paper.write import write_paper
@@ -166,7 +167,8 @@ WRONG = {
     '{"format": "6"}': "",
     '{"format": 7}': "update lnlab",
     '{"format": 1e999}': "",
-    "{}": "unknown or missing fields",
+    "{}": "of format None",
+    '{"format": 5}': "write the report again",
     "9" * 5000: "",
 }
 
@@ -204,6 +206,61 @@ def test_a_field_of_another_type_is_one_message_or_is_drawn(report, value):
     assert refused == [[str(path)]] * len(refused)
 
 
+_LOOK = {"look": 1, "seeds": [1], "n": 1, "alpha": 0.05, "date": "2026-11-28", "commit": "", "criterion": "c"}
+_FROZEN = {"digest": "68fa47418db3", "date": "2026-11-28", "state": "kept"}
+_CANDIDATE = {"value": 0.1, "score": 2.5, "losses": [2.4, None]}
+_DECISION = {"key": "k", "path": "optimizer.lr", "about": {}, "rule": {"kind": "best"}, "seeds": [1], "value": 0.1}
+_DECISION |= {"met": True, "statistic": "s", "reason": "r", "candidates": [_CANDIDATE], "rows": "", "look": 1}
+_LINE = {"rule": "R1", "says": "s", "claims": ["a"], "asks": True, "strength": False, "grave": False}
+_LINE |= {"settles": "", "answers": {"a": "b"}}
+_ENTRIES = {
+    "looks": ({"a": [_LOOK]}, "a.0"),
+    "frozen": ({"a": _FROZEN}, "a"),
+    "decisions": ([_DECISION], "0"),
+    "review": ([_LINE], "0"),
+    "dropped": ([{"why": "w", "claims": [{"id": "a", "says": "s", "was": "supported"}]}], "0"),
+    "answers": ([{"says": "s", "while": {"a": "supported"}, "profile": None}], "0"),
+    "grid_seeds": ([{"grid": "g", "where": {}, "seeds": [1]}], "0"),
+    "words": ({"q": {"name": "n", "unit": "u", "definition": "d"}}, "q"),
+}
+"""By field, an entry that a report may have there, and where it stands in it."""
+
+
+def _entry_of(value, place):
+    for step in place.split("."):
+        value = value[int(step)] if isinstance(value, list) else value[step]
+    return value
+
+
+@pytest.mark.parametrize("field", _ENTRIES)
+def test_a_wrong_entry_of_a_field_is_one_message_with_the_file_and_the_field(report, field):
+    """Each key of an entry in turn is absent or of another type; one more is none of ours."""
+    path = report / "data/experiment.json"
+    whole = json.loads(path.read_text())
+    value, place = _ENTRIES[field]
+
+    def refused(changed):
+        with pytest.raises(ReportError) as caught:
+            facts_from_json(whole | {field: changed}, str(path))
+        (problem,) = caught.value.issues
+        assert problem.where == str(path)
+        assert f"{field}.{place}" in str(problem)
+
+    facts_from_json(whole | {field: value}, str(path))
+    for key in (*_entry_of(value, place), "more"):
+        changed = json.loads(json.dumps(value))
+        if key != "more":
+            del _entry_of(changed, place)[key]
+            refused(changed)
+        for wrong in (object, [[]], {"a": [None]}, 1e308 if key != "alpha" else 2.0):
+            if key == "value":  # of any type
+                continue
+            _entry_of(changed, place)[key] = {"a": {"b": 1}} if wrong is object else wrong
+            if key in ("about", "where", "rule") and isinstance(_entry_of(changed, place)[key], dict):
+                continue
+            refused(changed)
+
+
 @pytest.mark.parametrize("name", ["../outside", "data/../../outside"])
 def test_no_file_outside_is_a_file_of_a_report_that_is_listed(report, name):
     (report.parent / "outside").write_text("x")
@@ -212,6 +269,27 @@ def test_no_file_outside_is_a_file_of_a_report_that_is_listed(report, name):
 
 def test_a_table_of_other_columns_is_no_table_of_a_report(report):
     pl.DataFrame({"a": [1]}).write_parquet(report / "data/verdicts.parquet")
+    with pytest.raises(ReportError, match=r"verdicts\.parquet: cannot be read"):
+        read_folder(report)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *[(name, -1) for name in ("claim", "says", "role", "verdict", "quantity", "reason")],
+        *[(name, "x") for name in ("verdict", "role", "estimate", "low", "region_high", "law", "n", "seeds")],
+        *[("seeds", text) for text in ('{"1": null}', "[]", "[[]]", '{"1": "x"}')],
+        *[("elsewhere", text) for text in ('{"a": [1]}', '{"a": 1}')],
+        *[(name, 1e308) for name in ("level", "bound")],
+        ("look", 0),
+        ("claim", None),
+    ],
+)
+def test_a_verdict_that_holds_what_none_has_is_one_message_with_the_file(report, column, value):
+    path = report / "data/verdicts.parquet"
+    table = pl.read_parquet(path)
+    kind = table.schema[column] if value is None or column == "look" else None
+    table.with_columns(pl.lit(value, kind).alias(column)).write_parquet(path)
     with pytest.raises(ReportError, match=r"verdicts\.parquet: cannot be read"):
         read_folder(report)
 

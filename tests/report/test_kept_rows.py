@@ -1,6 +1,5 @@
-"""What a report holds of its runs: which selections are covered, when verdicts are equal, and older formats."""
+"""What a report holds of its runs: which selections are covered, and when verdicts are equal."""
 
-import json
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +12,7 @@ from lnlab.errors import ReportError
 from lnlab.record.held_rows import are_covered, complete_selections, is_drawable, narrows
 from lnlab.record.judge_again import equal_verdicts, verdict_follows
 from lnlab.report.drawing import Drawing
-from lnlab.report.facts import FACTS_FORMAT, facts_from_json, facts_to_json
+from lnlab.report.facts import facts_from_json, facts_to_json
 from lnlab.report.folder import read_folder
 from lnlab.report.kept_rows import claim_selections, has_quantities, quantities_of_section, rows_of_quantities
 from lnlab.report.registries import FRAME_REGISTRIES
@@ -172,14 +171,6 @@ def test_a_new_kind_of_section_needs_no_entry_in_a_list(monkeypatch):
     assert quantities_of_section(section, {"loss"}) == {"mine", "loss"}
     assert is_drawable(section, [{"quantity": "mine"}, {"quantity": "loss"}])
     assert not is_drawable(section, [{"quantity": "loss"}])
-
-
-def test_facts_of_the_first_format_are_read(facts):
-    old = {key: value for key, value in facts_to_json(facts).items() if key not in ("format", "decisions", "kept")}
-    read = facts_from_json(json.loads(json.dumps(old)), "x")
-    assert read.decisions == ()
-    assert [each["section"]["kind"] for each in read.kept] == [section["kind"] for section in facts.sections]
-    assert facts_to_json(read)["format"] == FACTS_FORMAT
 
 
 def test_facts_of_a_later_format_are_refused(facts):
