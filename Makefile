@@ -50,9 +50,9 @@ coverage: COVERAGE := --cov --cov-report=term
 coverage: unit
 
 # The documentation as a site, in build/site/html: guides, gallery, reference, API and reports. A warning or a broken link
-# is an error.
+# is an error. ADDRESS=https://... names where it will stand: then links to reports have pictures.
 site: $(VENV)/.docs
-	$(BIN)/python docs/site/build.py build/site
+	$(BIN)/python docs/site/build.py build/site $(ADDRESS)
 
 # The JSON Schema for editors, made from the registries.
 reference: $(VENV)/.ready

@@ -1,33 +1,44 @@
 """Build the documentation site: guides, gallery, reference, API and reports, with every local link checked.
 
-    python docs/site/build.py build/site      # build/site/html is the site
+    python docs/site/build.py build/site [https://example.org/lnlab]      # build/site/html is the site
+
+With the address at which it will stand, the pages of reports have pictures for links to them: social sites take no SVG,
+and no address without a host.
 
 Pages that are made from others stand in no repository: the reference comes from the registries, the gallery from the
-committed reports, the home page from README.md. Committed reports are copied as they are.
+committed reports, the home page from README.md. Committed reports are copied as they are, but for these pictures.
 """
 
 import os
 import re
 import shutil
+import struct
 import sys
 import time
 from collections.abc import Iterator
-from html import unescape
+from html import escape, unescape
+from io import StringIO
 from pathlib import Path
 from urllib.parse import unquote
 
+from ruamel.yaml import YAML
 from sphinx.cmd.build import build_main
 
 from lnlab.catalogue import REGISTRIES
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, region_text, statistic_words, verdict_label
 from lnlab.compile.reference.reference import reference
 from lnlab.referee.review import RULES
+from lnlab.report.charts.render import svg_to_png
+from lnlab.report.folder import read_folder
 from lnlab.report.index import Card, grouped_cards, read_cards
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.words.verdict_words import verdict_interval
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent
 ROOT = DOCS.parent
 GUIDES = (
+    "how_do_i",
     "first_question",
     "training_question",
     "your_own_model",
@@ -44,6 +55,7 @@ GUIDES = (
     "cluster",
     "extending",
     "faults",
+    "beside_other_tools",
     "stability",
 )
 """The guides in the order in which they are read."""
@@ -64,13 +76,19 @@ PAGES = {
 }
 """The pages at the top of the site, by the file that a repository has in their place."""
 RULES_PLACE = "<!-- the rules: the site writes their table here, from the registry -->"
+OG_IMAGE = re.compile('<meta property="og:image" content="([^":]+)">')
 WHEN = {"report": "reports", "both": "plans and reports"}
+SHOWN = "reports/xiong_fig3/real#post_grows"
+"""The claim that the home page shows with its verdict."""
+SIDE_BY_SIDE = (
+    "display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0 2rem; align-items: start"
+)
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```$|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL | re.MULTILINE)
 """A block of code, or code in a sentence."""
 
 
-def main(target: Path) -> int:
+def main(target: Path, address: str) -> int:
     """Write the sources, build them with warnings as errors, copy the reports, check the links."""
     begin = time.monotonic()
     shutil.rmtree(target, ignore_errors=True)
@@ -79,6 +97,9 @@ def main(target: Path) -> int:
     if code := build_main(["-W", "--keep-going", "-q", "-c", str(HERE), "-b", "html", str(source), str(html)]):
         return int(code)
     copy_reports(html / "reports")
+    if address:
+        write_cards(html, address.rstrip("/"))
+    (html / "favicon.ico").write_bytes(as_icon(svg_to_png((HERE / "favicon.svg").read_text())))
     broken, checked = check_links(html)
     for line in broken:
         print(line, file=sys.stderr)
@@ -101,6 +122,9 @@ def write_sources(source: Path) -> None:
             (source / f"{name}.md").write_text(with_site_links(path.read_text(), path, source))
     review = source / "review.md"
     review.write_text(review.read_text().replace(RULES_PLACE, rules_table()))
+    home = source / "index.md"
+    title, sentence, rest = home.read_text().split("\n\n", 2)
+    home.write_text("\n\n".join((title, sentence, claim_and_verdict(), rest)))
     parts = "guides\nreference/index\napi\ngallery\nproject\n"
     with (source / "index.md").open("a") as file:
         file.write(f"\n```{{toctree}}\n:hidden:\n\n{parts}```\n")
@@ -108,6 +132,41 @@ def write_sources(source: Path) -> None:
     write_contents(source, "project", "Project", PROJECT)
     (source / "gallery.md").write_text(gallery(read_cards(ROOT / "reports", ["real"])))
     write_reference(source / "reference")
+
+
+def claim_and_verdict() -> str:
+    """Return a claim as its spec writes it, and beside it the verdict that its committed report gives."""
+    facts, _, verdicts = read_folder(ROOT / SHOWN.partition("#")[0])
+    verdict = next(verdict for verdict in verdicts if verdict.claim == SHOWN.partition("#")[2])
+    # A claim in braces ends where a line ends with the last of them.
+    written = re.search(rf"^( *- {{id: {verdict.claim},.*?}})$", facts.spec, re.MULTILINE | re.DOTALL)
+    if written is None:
+        raise SystemExit(f"{SHOWN}: its spec does not write this claim in braces")
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style, yaml.width, yaml.sort_base_mapping_type_on_output = False, 44, False
+    claim = StringIO()
+    yaml.dump(yaml.load(written[1])[0], claim)  # in lines, as a narrow column has no room for the braces
+    page = SHOWN.partition("#")[0].removeprefix("reports/")
+    rows = (
+        ("estimate", escape(f"{statistic_words(verdict)} {verdict_interval(verdict)}")),
+        ("accepted", escape(region_text(verdict))),
+        ("seeds", str(verdict.n)),
+    )
+    table = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows)
+    return "\n".join(
+        (
+            f'<div style="{SIDE_BY_SIDE}"><div>',
+            "",
+            f"```yaml\n{claim.getvalue()}```",
+            "",
+            "</div><div>",
+            f"<p><strong>{VERDICT_SYMBOLS[verdict.verdict]} {escape(verdict_label(verdict))}</strong></p>",
+            f"<table>{table}</table>",
+            f'<p><a href="reports/{page}/index.html">The page</a> has its figure and every number.</p>',
+            "</div></div>",
+            "",
+        )
+    )
 
 
 def rules_table() -> str:
@@ -219,6 +278,30 @@ def copy_reports(target: Path) -> None:
         shutil.copytree(folder, target / folder.relative_to(ROOT / "reports"))
 
 
+def write_cards(html: Path, address: str) -> None:
+    """Draw the first figure of each report as PNG, and name it by its whole address in the page."""
+    for page in (html / "reports").glob("*/real/index.html"):
+        text = page.read_text()
+        image = OG_IMAGE.search(text)
+        if image is None:
+            continue
+        card = page.with_name("card.png")
+        card.write_bytes(svg_to_png((page.parent / unquote(image[1])).read_text()))
+        place = f"{address}/{card.relative_to(html).as_posix()}"
+        tags = (
+            f'<meta property="og:image" content="{escape(place)}">',
+            '<meta name="twitter:card" content="summary_large_image">',
+        )
+        page.write_text(text.replace(image[0], "\n".join(tags)))
+
+
+def as_icon(png: bytes) -> bytes:
+    """Return a PNG of at most 256 pixels as a file ICO, which browsers ask for at the root of a site."""
+    width, height = struct.unpack(">II", png[16:24])
+    entry = struct.pack("<BBBBHHII", width % 256, height % 256, 0, 0, 1, 32, len(png), 22)
+    return struct.pack("<HHH", 0, 1, 1) + entry + png
+
+
 def check_links(html: Path) -> tuple[list[str], int]:
     """Return the links of all pages that lead to no file or to no place in it, and how many were followed."""
     places: dict[Path, set[str]] = {}
@@ -248,4 +331,4 @@ def links_of(page: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), *(sys.argv[2:] or [""])))

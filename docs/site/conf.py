@@ -31,6 +31,7 @@ napoleon_numpy_docstring = False
 vars(lnlab)["report"] = api.report
 
 html_theme = "pydata_sphinx_theme"
+html_favicon = "favicon.svg"
 html_title = f"lnlab {version}"
 html_show_sourcelink = False
 html_copy_source = False
