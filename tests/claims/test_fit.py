@@ -191,7 +191,7 @@ def share(numbers, word):
     return sum(fit_verdict(sample, ("a", "b"), (rows, rows))[0] == word for sample in samples) / len(numbers)
 
 
-@pytest.mark.parametrize("n", [5, 6, 10])
+@pytest.mark.parametrize("n", [6, *(pytest.param(n, marks=pytest.mark.nightly) for n in (5, 10))])
 @pytest.mark.parametrize(("edge", "word"), [(1.1, "supported"), (1 / 1.1, "contradicted")])
 def test_on_its_edge_a_decisive_verdict_falls_in_at_most_2_5_percent(n, edge, word):
     """2,000 repeats, three standard errors; t3 on the log scale may have 4 %."""

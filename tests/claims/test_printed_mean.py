@@ -27,8 +27,15 @@ def test_means_of_many_draws_of_a_known_law_lie_around_its_mean(exactly):
     assert (found.low, found.high) == pytest.approx(tuple(simulated), rel=0.02)
 
 
-@pytest.mark.parametrize("shape", ["log-normal", "gamma"])
-@pytest.mark.parametrize("n", [10, 30])
+@pytest.mark.parametrize(
+    ("shape", "n"),
+    [
+        ("log-normal", 10),
+        ("gamma", 30),
+        pytest.param("log-normal", 30, marks=pytest.mark.nightly),
+        pytest.param("gamma", 10, marks=pytest.mark.nightly),
+    ],
+)
 def test_a_mean_of_the_same_law_is_refused_one_time_in_twenty(shape, n):
     """The gamma law has the scatter of a log-normal one and another shape."""
     law = stats.lognorm(1.0) if shape == "log-normal" else stats.gamma(2.0)

@@ -12,7 +12,6 @@ from lnlab.corpora.toy_german_english import toy_german_english
 from lnlab.corpora.vocabulary import words
 from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, UNK, BytePairs, bpe, tokenizers
 from lnlab.keys import digest
-from lnlab.registry import Flawed
 
 SENTENCES = [side for pair in toy_german_english((), train=1500).splits["train"] for side in pair]
 
@@ -157,12 +156,7 @@ print(digest([[each.words, each.encode(texts)] for each in learned]))
 def test_every_process_and_number_of_threads_learns_the_same():
     """Also where the alphabet is cut off among equally frequent letters."""
     found = set()
-    for hash_seed, parallel, threads in (
-        ("0", "false", "1"),
-        ("1", "true", "4"),
-        ("2", "true", "2"),
-        ("3", "false", "1"),
-    ):
+    for hash_seed, parallel, threads in (("0", "false", "1"), ("1", "true", "4")):
         environment = os.environ | {
             "PYTHONHASHSEED": hash_seed,
             "TOKENIZERS_PARALLELISM": parallel,
@@ -173,9 +167,3 @@ def test_every_process_and_number_of_threads_learns_the_same():
         )
         found.add(run.stdout.strip())
     assert len(found) == 1
-
-
-def test_what_a_spec_may_say():
-    assert tokenizers.resolve("bpe") == {"kind": "bpe", "lowercase": False}
-    with pytest.raises(Flawed):
-        tokenizers.resolve({"kind": "bpe", "size": 5})

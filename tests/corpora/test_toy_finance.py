@@ -9,7 +9,6 @@ import pytest
 
 from lnlab.corpora.labelled import labelled
 from lnlab.corpora.toy_finance import toy_finance
-from lnlab.registry import Flawed
 
 # One digest for each version of the entry: when the text changes, its version rises and a line is added.
 TEXT = {1: "f130161529f95d1ba9699eda05ccfa21787ac587092ad8c4637bf35abff3168c"}
@@ -110,9 +109,3 @@ def naive_bayes(rows, split):
 def test_it_can_be_learned_and_is_not_trivial(corpus):
     """Words and their pairs are worth more than the majority of 61 %, and far from all."""
     assert 0.70 < naive_bayes(named(corpus), 1_800) < 0.90
-
-
-@pytest.mark.parametrize("size", [2, 2_265, "many"])
-def test_sizes_are_bounded(size):
-    with pytest.raises(Flawed):
-        labelled.resolve({"kind": "toy_finance", "sentences": size})

@@ -8,7 +8,6 @@ import pytest
 
 from lnlab.corpora.corpus import corpora
 from lnlab.corpora.toy_german_english import toy_german_english
-from lnlab.registry import Flawed
 
 # One digest for each version of the entry: when the text changes, its version rises and a line is added.
 TEXT = {1: "177e284ef7f6e9559d0d3d159a579459f58baa39e98117afe21ff7570b08f73c"}
@@ -66,9 +65,3 @@ def test_a_smaller_training_set_begins_a_larger_one_and_leaves_the_others_alone(
 
 def test_equal_sizes_share_one_corpus(corpus):
     assert toy_german_english(()) is corpus
-
-
-@pytest.mark.parametrize("size", [0, 20_001, 2.5, "many"])
-def test_sizes_are_bounded(size):
-    with pytest.raises(Flawed):
-        corpora.resolve({"kind": "toy_german_english", "train": size})

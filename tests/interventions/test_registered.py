@@ -58,11 +58,6 @@ def changed(one, two):
     return [key for key in one if not same(one[key], two[key])]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_it_says_on_what_it_acts(entry):
-    assert entry.facts.acts_on in ("function", "update")
-
-
 @pytest.mark.parametrize("fails", [False, True], ids=["", "by an error"])
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_it_acts_inside_and_leaves_no_trace(model, intervene, batch, loss, entry, fails):

@@ -1,7 +1,6 @@
 """Sites as a spec writes them: a word or a list, known words only, and a mistake named with its remedy."""
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from lnlab.errors import LabError
 from lnlab.interventions.intervention import interventions
@@ -62,18 +61,3 @@ def test_what_is_no_site_is_refused_with_its_place(where, path, said):
     assert flaw.path == path
     assert said in flaw.what
     assert flaw.remedy
-
-
-@pytest.mark.parametrize(
-    ("where", "fits"),
-    [
-        ({"tensor": "in"}, True),
-        ({"tensor": ["in", "out"], "layer": [1, "last"], "stack": "encoder"}, True),
-        ({"tensor": "in", "layer": 0}, False),
-        ({"tensor": "w2"}, False),
-        ({"layer": 1}, False),
-    ],
-)
-def test_the_schema_for_editors_says_the_same(where, fits):
-    schema = interventions["clamp"].model.model_json_schema()
-    assert Draft202012Validator(schema).is_valid({"where": where}) is fits

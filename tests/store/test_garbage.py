@@ -71,13 +71,14 @@ def test_sizes_are_those_of_the_files(two):
     assert sizes[loose.name] == sum(path.stat().st_size for path in loose.rglob("*") if path.is_file())
 
 
-def test_killed_before_any_operation_nothing_that_stays_is_touched_and_the_same_call_ends_it(two, forked):
+@pytest.mark.parametrize("apart", [9, pytest.param(1, marks=pytest.mark.nightly)])
+def test_killed_before_any_operation_nothing_that_stays_is_touched_and_the_same_call_ends_it(two, forked, apart):
     def kill(store, n):
         return forked("remove_until", str(store.root), n, LARGE.digest, SURPLUS)
 
     _, total = kill(two("whole"), 0)
     assert total > 20
-    for n in range(1, total + 1, 4):
+    for n in range(1, total + 1, apart):
         store = two(f"killed {n}")
         before = results_digest(store.results(SMALL.digest))
         assert kill(store, n)[0] == -9

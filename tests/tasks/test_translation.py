@@ -10,7 +10,6 @@ from lnlab.corpora.corpus import corpora
 from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD
 from lnlab.errors import CorpusError, LabError
 from lnlab.keys import digest
-from lnlab.registry import Flawed
 from lnlab.tasks.task import Batch, tasks
 
 
@@ -166,20 +165,6 @@ def test_a_task_is_built_while_its_corpus_is_absent_and_fails_when_it_runs(task,
     assert (given.size, given.unit) == (8000, "tokens")
     with pytest.raises(CorpusError):
         next(given.batches("train", "probe"))
-
-
-def test_what_a_spec_may_say():
-    resolved = tasks.resolve({"kind": "translation", "corpus": "toy_german_english"})
-    assert resolved["tokenizer"] == {"kind": "bpe", "lowercase": False}
-    assert resolved["corpus"]["train"] == 20_000
-    for wrong in (
-        {"corpus": "none"},
-        {},
-        {"corpus": "multi30k", "label_smoothing": 1.0},
-        {"corpus": "multi30k", "vocabulary": 4},
-    ):
-        with pytest.raises(Flawed):
-            tasks.resolve({"kind": "translation"} | wrong)
 
 
 # --- loss

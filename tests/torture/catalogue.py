@@ -6,7 +6,6 @@ from tests.torture import (
     kill_faults,
     lease_faults,
     loader_faults,
-    loader_keys,
     loader_typos,
     loader_values,
     process_faults,
@@ -14,7 +13,7 @@ from tests.torture import (
 )
 from tests.torture.faults import FAULTS
 
-GROUPS_OF_SPECS = (loader_faults.GROUP, loader_keys.GROUP)
+GROUPS_OF_SPECS = (loader_faults.GROUP,)
 """What is injected into texts of specs; all other faults befall runs."""
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "kill_faults",
     "lease_faults",
     "loader_faults",
-    "loader_keys",
     "loader_typos",
     "loader_values",
     "process_faults",

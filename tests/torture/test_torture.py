@@ -14,8 +14,6 @@ BY_NIGHT = (
     "quota exceeded (EDQUOT)",
     "a key with a letter lost or exchanged",  # test_any_spec does the same to a sample of lines
     "a value of another type, range, word or form",
-    "a setting with one of its values changed",  # test_what_moves_a_key has a line for each parameter
-    "a spec with its keys in another order, other sentences, style, ends of lines, hash seed or locale",  # test_plan
     "eight processes on one spec of 100 units",  # test_processes of the store
     "SIGKILL to workers and parents that train",  # as those that measure; test_signals stops runs that train
 )
