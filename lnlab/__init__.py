@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name cost
     from lnlab.app.api import plan as plan
     from lnlab.app.api import report as report
     from lnlab.app.api import results as results
+    from lnlab.app.api import run as run
     from lnlab.app.reviewing import review as review
-    from lnlab.app.running import run as run
     from lnlab.app.spec import Spec as Spec
     from lnlab.errors import LabError as LabError
     from lnlab.own_model.checkpoints import measure_checkpoints as measure_checkpoints
@@ -56,9 +56,8 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results")},
+    **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results", "run")},
     "review": ("lnlab.app.reviewing", "review"),
-    "run": ("lnlab.app.running", "run"),
     "Spec": ("lnlab.app.spec", "Spec"),
     "measure": ("lnlab.own_model.measuring", "measure_model"),
     "Measurements": ("lnlab.own_model.measured", "Measurements"),

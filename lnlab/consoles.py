@@ -1,9 +1,11 @@
-"""All output to a terminal: no text of a user passes it raw, and a lost standard error ends no command."""
+"""All output to a terminal or a notebook: no text of a user passes raw, and a lost standard error ends no command."""
 
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn, TextIO
+from html import escape
+from typing import Any, NoReturn, TextIO, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -11,6 +13,11 @@ from rich.segment import Segment
 from lnlab.printable import printable
 
 _UNBOUNDED = 100_000
+_CELL = 110
+"""Characters of a line in the output of a cell."""
+_BETWEEN_SHOWN = 0.2
+"""Seconds between two states of a bar in a notebook."""
+_Item = TypeVar("_Item")
 
 
 class SafeConsole(Console):
@@ -89,12 +96,64 @@ class StandardStream:
 
 
 def console_of(stream: StandardStream) -> Console:
-    """A console on a standard stream: a terminal as it is, anything else with lines never wrapped."""
+    """A console on a standard stream: a terminal as it is, a cell of a notebook, else lines that are never wrapped."""
     file: Any = stream
-    width = None if stream.isatty() else _UNBOUNDED
+    width = None if stream.isatty() else _CELL if in_notebook() else _UNBOUNDED
     return SafeConsole(file=file, width=width, markup=False, highlight=False, emoji=False)
 
 
 def stderr_console() -> Console:
     """Standard error, for progress, hints and errors."""
     return console_of(StandardStream("stderr"))
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class NotebookBar:
+    """A bar in the output of a cell. The kernel draws it anew in place and asks for no package beside it."""
+
+    def __init__(self) -> None:
+        self._shown: Any = None
+        self._at = 0.0
+        self.share, self.text = 0.0, ""
+
+    def show(self, share: float, text: str, *, ended: bool = False) -> None:
+        """Show what share of the work is done, and say so in words. What comes too soon after the last is left out."""
+        self.share, self.text = (1.0 if ended else min(share, 1.0)), text
+        now = time.monotonic()
+        if not ended and now - self._at < _BETWEEN_SHOWN:
+            return
+        self._at = now
+        if self._shown is None:
+            from IPython.display import display  # late: there is IPython where there is a notebook
+
+            show: Any = display  # it has no types
+            self._shown = show(self, display_id=True)
+        else:
+            self._shown.update(self)
+
+    def __repr__(self) -> str:
+        return printable(self.text)
+
+    def _repr_html_(self) -> str:
+        bar = f'<progress value="{self.share:.3f}" style="width: 16em; vertical-align: middle"></progress>'
+        return f'<div style="font-size: 0.9em">{bar} {escape(printable(self.text))}</div>'
+
+
+def followed(work: Sequence[_Item], what: str, *, shown: bool = True) -> Iterator[_Item]:
+    """The items of some work, with a bar on a terminal or in a notebook that counts those that are done."""
+    console = stderr_console()
+    if shown and in_notebook():
+        bar = NotebookBar()
+        for done, item in enumerate(work):
+            bar.show(done / len(work), f"{what}: {done} of {len(work)}")
+            yield item
+        bar.show(1.0, f"{what}: {len(work)} of {len(work)}", ended=True)
+    else:
+        from rich.progress import track  # late: most commands show no bar
+
+        yield from track(work, what, console=console, transient=True, disable=not (shown and console.is_terminal))

@@ -62,6 +62,10 @@ class LabError(Exception):
         super().__init__("\n".join(map(str, issues)))
         self.issues = issues
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the mistakes, and not where lnlab noticed them."""
+        return [f"{type(self).__name__}: {self.issues[0] if self.issues else ''}", *map(str, self.issues[1:])]
+
     def __reduce__(self) -> tuple[type["LabError"], tuple[Issue, ...]]:
         """Pickled as its issues, so that it survives the way between processes."""
         return type(self), self.issues

@@ -1,7 +1,9 @@
-"""A small table for a cell of a notebook: text of a user is text there, and the colours are those of the notebook."""
+"""Small tables and cards for a cell of a notebook: text of a user is text there, colours are those of the notebook."""
 
 from collections.abc import Collection, Sequence
 from html import escape
+from pathlib import Path
+from urllib.parse import quote
 
 from lnlab.printable import printable_line
 
@@ -33,6 +35,23 @@ def html_table(
     if len(rows) > MOST_SHOWN:
         lines.append(f"<div>and {len(rows) - MOST_SHOWN:,} more</div>")
     return "\n".join(lines)
+
+
+def html_card(title: str, lines: Sequence[str], *, page: Path | None = None) -> str:
+    """A title and a few lines below it.
+
+    Args:
+        title: in bold, and a link where there is a page.
+        lines: sentences. Empty ones are left out.
+        page: a file that the title leads to.
+    """
+    head = _text(title)
+    if page is not None:
+        head = f'<a href="{quote(page.as_posix())}" target="_blank">{head}</a>'
+    shown = [line for line in lines if line]
+    rows = "".join(f"<div>{_text(line)}</div>" for line in shown[:MOST_SHOWN])
+    more = f"<div>and {len(shown) - MOST_SHOWN:,} more</div>" if len(shown) > MOST_SHOWN else ""
+    return f'<div style="border-left: 3px solid; padding: 0.2em 0.8em"><div><b>{head}</b></div>{rows}{more}</div>'
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The commands as functions: ``lnlab.check``, ``plan``, ``judge``, ``report`` and ``results``. ``running`` has ``run``.
+"""The commands as functions: ``lnlab.check``, ``plan``, ``run``, ``judge``, ``report`` and ``results``.
 
 Each takes a spec as a path or as a dict and does what the command of that name does, with the same keys and verdicts.
 What a user can put right is raised as an error of ``lnlab.errors``, one line a problem.
@@ -6,22 +6,24 @@ What a user can put right is raised as an error of ``lnlab.errors``, one line a 
     print(lnlab.run("first.yaml", overrides={"seeds": 5}).verdicts)
 """
 
+import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
 from lnlab.app.request import open_store
 from lnlab.app.stored_plans import stored_plan
-from lnlab.errors import SpecError, StoreError
+from lnlab.errors import SpecError
+from lnlab.printable import printable
 from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
-    from lnlab.app.planning.checks import SpecSummary
+    from lnlab.app.planning.checks import Checked
     from lnlab.app.planning.summary import PlanSummary
+    from lnlab.app.spec_runs import Run
     from lnlab.claims.verdicts import Verdicts
-    from lnlab.report.tidy_results import TidyResults
+    from lnlab.own_model.measured import Measurements
     from lnlab.report.write import Report
 
 
@@ -31,7 +33,7 @@ def check(
     profile: str | None = None,
     overrides: OverrideValues = (),
     plugins: Sequence[str | Path] = (),
-) -> "tuple[SpecSummary, ...]":
+) -> "Checked":
     """Check a spec and build its models without memory: a summary per profile, of all profiles if none is named.
 
     Example: ``lnlab.check("first.yaml")[0].runs``
@@ -45,13 +47,13 @@ def check(
     Raises:
         SpecError: every problem at once.
     """
-    from lnlab.app.planning.checks import check_profiles
+    from lnlab.app.planning.checks import Checked, check_profiles
 
     request = request_of(spec, profile, overrides, plugins)
     summaries, problems = check_profiles(request, load_registries(request.plugins))
     if problems:
         raise SpecError(*problems)
-    return tuple(summaries)
+    return Checked(summaries)
 
 
 def plan(
@@ -84,6 +86,89 @@ def plan(
     return plan_request(request, open_store(_path(store), request.spec), workers=workers)
 
 
+def run(
+    spec: SpecSource,
+    *,
+    profile: str | None = None,
+    overrides: OverrideValues = (),
+    plugins: Sequence[str | Path] = (),
+    store: Folder = None,
+    workers: int | None = None,
+    retry_failed: bool = False,
+    save_every: float = 60.0,
+    progress: bool = True,
+    executor: str = "local",
+    address: str | None = None,
+    max_minutes: float | None = None,
+    max_memory: float | None = None,
+    tasks: int | None = None,
+    sbatch: Sequence[str] = (),
+    wait: bool = True,
+    rows_from: Sequence[str | Path] = (),
+) -> "Run":
+    """Compute what is missing and judge the claims. What is finished is never computed again.
+
+    Example: ``lnlab.run("first.yaml", workers=2).verdicts[0].verdict``
+
+    Args:
+        spec: a path, a dict, or an ``lnlab.Spec``.
+        profile: one of its profiles.
+        overrides: as for ``check``.
+        plugins: Python files that register pieces.
+        store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        workers: processes. None means as many as cores.
+        retry_failed: try again what failed before.
+        save_every: seconds of training between two checkpoints.
+        progress: show it: bars on a terminal and in a notebook, else lines on standard error.
+        executor: ``local``, ``slurm`` (tasks of an array that share the store) or ``ray`` (the nodes of a Ray cluster).
+        address: of that cluster. None means ``RAY_ADDRESS``, or this process's connection, else one of this machine.
+        max_minutes: that the run may take, by its estimate: seeds that do not fit are left out.
+        max_memory: gigabytes that all workers together may have.
+        tasks: of a SLURM array, each with ``workers`` processes (by default one).
+        sbatch: its parameters, as ``["partition=short", "time=60"]``.
+        wait: whether to wait for it. Otherwise nothing is judged yet.
+        rows_from: folders of reports. Runs that they have are not computed again, and nothing is judged before
+            ``lnlab report SPEC --rows-from`` puts their rows and those of the store together.
+
+    Returns:
+        The measurements of all runs of the spec, new and old, as of ``lnlab.results``. ``computed`` and ``reused``
+        count units, ``failures`` lists runs that did not finish.
+
+    Raises:
+        LabError: what is wrong with the spec, a corpus, the store, the report or the cluster.
+        KeyboardInterrupt: what has begun is kept, and the same call goes on from there.
+    """
+    from lnlab.app.running import failed_runs, run_request
+    from lnlab.app.spec_runs import run_of
+    from lnlab.consoles import stderr_console
+
+    request = request_of(spec, profile, overrides, plugins)
+    opened = open_store(_path(store), request.spec)
+    outcome = run_request(
+        opened,
+        request,
+        workers=workers,
+        retry_failed=retry_failed,
+        save_every=save_every,
+        console=stderr_console(),
+        quiet=not progress,
+        executor=executor,
+        address=address,
+        max_minutes=max_minutes,
+        max_memory=max_memory,
+        tasks=tasks,
+        sbatch=sbatch,
+        wait=wait,
+        rows_from=[Path(folder) for folder in rows_from],
+    )
+    if outcome.summary.interrupted:
+        raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")
+    if failed := failed_runs(outcome.failures):
+        told = f"{len(failed):,} of {outcome.results.runs.height:,} runs failed"
+        warnings.warn(f"{told}; of the first: {printable(str(failed[0]['reason']))}; see .failures", stacklevel=2)
+    return run_of(outcome, opened)
+
+
 def judge(
     spec: SpecSource,
     *,
@@ -106,14 +191,12 @@ def judge(
     Raises:
         LabError: the spec was never run in this store, or a claim is wrong.
     """
+    from lnlab.app.spec_runs import SpecRuns
     from lnlab.claims.verdicts import Verdicts
-    from lnlab.record.evidence import plan_results
-    from lnlab.record.judging import plan_verdicts
 
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)
-    stored = stored_plan(opened, request)
-    return Verdicts(plan_verdicts(opened, stored, plan_results(opened, stored), request.plugins))
+    return Verdicts(SpecRuns(opened, stored_plan(opened, request), request).verdicts())
 
 
 def report(
@@ -153,21 +236,13 @@ def report(
     Raises:
         LabError: the spec was never run in this store, or the folder cannot be written.
     """
-    from lnlab.app.reporting import plan_report_folder, write_plan_report
+    from lnlab.app.spec_runs import SpecRuns
     from lnlab.report.drawing import Drawing
 
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)
-    stored = stored_plan(opened, request)
-    return write_plan_report(
-        opened,
-        stored,
-        _path(out) or plan_report_folder(stored),
-        request.plugins,
-        request.spec if request.text is None else None,
-        drawing=Drawing(single_file=single_file, lean=lean, png=png, templates=_path(templates)),
-        replace=replace,
-    )
+    drawing = Drawing(single_file=single_file, lean=lean, png=png, templates=_path(templates))
+    return SpecRuns(opened, stored_plan(opened, request), request).write(_path(out), drawing=drawing, replace=replace)
 
 
 def results(
@@ -177,14 +252,15 @@ def results(
     overrides: OverrideValues = (),
     plugins: Sequence[str | Path] = (),
     store: Folder = None,
-) -> "TidyResults":
-    """The joined results of the runs that the store has of a spec as it is now.
+) -> "Measurements":
+    """The measurements that the store has of a spec as it is now. Nothing is computed.
 
     Example: ``lnlab.results("first.yaml").frame("gradient_norm")``
 
     Args:
         spec: a path, a dict, an ``lnlab.Spec``, the folder of a report, whose page uses these rows, or the folder of
-            recorded runs.
+            recorded runs. A table that a spec names is read, and of a report or of recorded runs all other arguments
+            mean nothing.
         profile: one of its profiles.
         overrides: as for ``check``.
         plugins: Python files that register pieces.
@@ -193,21 +269,14 @@ def results(
     Raises:
         LabError: the spec cannot be read, or was never run in this store.
     """
-    from lnlab.report.tidy_results import TidyResults
-    from lnlab.store.plans import find_plan
+    from lnlab.app.spec_runs import runs_of_request
 
     if isinstance(spec, str | Path):
-        from lnlab.app.results_file import recorded_results
+        from lnlab.app.results_file import recorded_measurements
 
-        if (found := recorded_results(Path(spec))) is not None:
-            return TidyResults.of(found[0])
-    request = request_of(spec, profile, overrides, plugins)
-    opened = open_store(_path(store), request.spec)
-    if not request.overrides:  # the same text is found without the compiler, and so without pydantic
-        with suppress(StoreError):
-            stored = find_plan(opened.root, request.spec, profile, content=request.content)
-            return TidyResults.of(opened.results(stored.digest))
-    return TidyResults.of(opened.results(stored_plan(opened, request).digest))
+        if (found := recorded_measurements(Path(spec))) is not None:
+            return found
+    return runs_of_request(request_of(spec, profile, overrides, plugins), _path(store)).measurements()
 
 
 def _path(folder: Folder) -> Path | None:

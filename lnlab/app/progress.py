@@ -1,4 +1,4 @@
-"""The progress display of a run: bars on a terminal, a plain line every few seconds anywhere else.
+"""The progress display of a run: bars on a terminal or in a notebook, a plain line every few seconds anywhere else.
 
 Each unit advances the overall bar by its cost, so that the time left is right although units differ in size.
 """
@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Column
 
 from lnlab.app.formats import format_count, format_duration
+from lnlab.consoles import NotebookBar, in_notebook
 
 if TYPE_CHECKING:
     from lnlab.execute.unit import Event
@@ -134,6 +135,23 @@ class LineReporter:
 
 
 @dataclass
+class NotebookReporter:
+    """One bar in the output of a cell."""
+
+    pace: RunPace
+    bar: NotebookBar = field(default_factory=NotebookBar)
+
+    def __call__(self, event: "Event") -> None:
+        """Show what happened."""
+        self.pace.follow(event)
+        left = self.pace.left
+        words = [str(self.pace), *([f"about {format_duration(left)} left"] if left else [])]
+        if event.kind in ("stopping", "preparing"):
+            words = [stopping_line(event.text) if event.kind == "stopping" else "reading corpora"]
+        self.bar.show(self.pace.reached / (self.pace.cost or 1.0), "; ".join(words))
+
+
+@dataclass
 class BarReporter:
     """An overall bar, and a line for each worker."""
 
@@ -182,6 +200,10 @@ def progress_reporter(
                 console.print(stopping_line(event.text))
 
         yield show_stop
+    elif in_notebook():
+        cell = NotebookReporter(pace)
+        yield cell
+        cell.bar.show(1.0, f"{pace}; {format_duration(pace.elapsed)}", ended=True)
     elif not console.is_terminal:
         yield LineReporter(pace, console, names=names)
     else:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from lnlab.printable import shown_path
 if TYPE_CHECKING:
     import polars as pl
 
+    from lnlab.own_model.measured import Measurements
     from lnlab.tables import Results
 
 WRITTEN_FORMATS = (".parquet", ".csv", ".json")
@@ -30,8 +32,8 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 StoredWords = Mapping[str, Mapping[str, str]]
 
 
-def recorded_results(path: Path) -> "tuple[Results, StoredWords] | None":
-    """The results of a path that is no computed spec, and the words of its quantities, or None where it is one.
+def recorded_measurements(path: Path) -> "Measurements | None":
+    """The measurements of a path that is no computed spec, or None where it is one.
 
     Such a path is a spec whose results are a table from elsewhere, the folder of a report (with the rows that its page
     uses), the folder of a recorded run, or a folder of recorded runs.
@@ -44,17 +46,18 @@ def recorded_results(path: Path) -> "tuple[Results, StoredWords] | None":
         from lnlab.report.contents import is_report
 
         if is_report(path):
+            from lnlab.app.spec_runs import ReportedRuns
             from lnlab.report.folder import read_folder
 
-            facts, results, _ = read_folder(path)
-            return results, facts.words
+            return ReportedRuns(path, *read_folder(path)).measurements()
         from lnlab.own_model.opening import open_runs
 
         # A text is a pattern: a star or a bracket in the name of the folder is meant as it is.
         inner = [path] if (path / RUN_FILE).is_file() else f"{escape(os.fspath(path))}/*"
-        return open_runs(inner).results, {}
+        return open_runs(inner)
     if states_results(path):
-        return table_spec(path).measurements.results, {}
+        spec = table_spec(path)
+        return replace(spec.measurements, origin=spec)
     return None
 
 
@@ -64,13 +67,13 @@ def results_of(request: Request, store: Path | None) -> "tuple[Results, StoredWo
     Raises:
         LabError: the spec was never run in this store, or what the path names cannot be read.
     """
-    found = recorded_results(request.spec)
+    found = recorded_measurements(request.spec)
     if found is not None:
         for option, given in (("--profile", request.profile), ("-s", request.overrides)):
             if given:
                 what = "only a spec that is computed has profiles and values to override"
                 raise LabError(Issue("no-effect", f"{shown_path(request.spec)}: {option}", what, "leave it out"))
-        return found
+        return found.results, getattr(getattr(found.origin, "facts", None), "words", {})
     opened = open_store(store, request.spec)
     stored = stored_plan(opened, request)
     return opened.results(stored.digest), ((stored.facts or {}).get("report") or {}).get("words") or {}

@@ -1,7 +1,6 @@
 """A run from a request to verdicts: compute what the store lacks, judge, pack."""
 
 import os
-import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -10,13 +9,11 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from lnlab.app.missing_work import unfinished_runs, work_to_do
-from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
-from lnlab.app.request import Request, open_store, remembered_plan
+from lnlab.app.request import Request, remembered_plan
 from lnlab.app.run_summary import RunSummary
 from lnlab.errors import LabError, StoreError, nearest
 from lnlab.execute.executor import ExecutorKind
 from lnlab.issues import Issue
-from lnlab.printable import printable
 from lnlab.training_extra import require_training
 
 if TYPE_CHECKING:
@@ -31,7 +28,7 @@ FAILURES = ("failed", "timed_out", "out_of_memory")
 """How a run ends without a result."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class RunResult:
     """The results of a run and the verdicts of its claims.
 
@@ -64,15 +61,6 @@ class RunResult:
     def reused(self) -> int:
         """How many units of the plan the store had before."""
         return self.results.runs["trajectory"].n_unique() - self.summary.scheduled
-
-    def __repr__(self) -> str:
-        """The verdicts, and how many runs failed, which leave claims without one."""
-        failed = failed_runs(self.failures)
-        told = f"{len(failed):,} of {self.results.runs.height:,} runs failed" if failed else ""
-        return f"RunResult({', '.join(filter(None, (told, f'verdicts={self.verdicts!r}')))})"
-
-    def _repr_html_(self) -> str:
-        return f"{self.results._repr_html_()}\n{self.verdicts._repr_html_()}"
 
     @property
     def failures(self) -> list[dict[str, object]]:
@@ -217,82 +205,6 @@ def _checked_executor(
                 Issue("wrong-option", f"--sbatch {name}", "is not a parameter of sbatch", "write it as partition=short")
             )
     return tuple((name.replace("-", "_"), value) for name, _, value in pairs)
-
-
-def run(
-    spec: SpecSource,
-    *,
-    profile: str | None = None,
-    overrides: OverrideValues = (),
-    plugins: Sequence[str | Path] = (),
-    store: Folder = None,
-    workers: int | None = None,
-    retry_failed: bool = False,
-    save_every: float = 60.0,
-    progress: bool = True,
-    executor: str = "local",
-    address: str | None = None,
-    max_minutes: float | None = None,
-    max_memory: float | None = None,
-    tasks: int | None = None,
-    sbatch: Sequence[str] = (),
-    wait: bool = True,
-    rows_from: Sequence[str | Path] = (),
-) -> "RunResult":
-    """Compute what is missing and judge the claims. What is finished is never computed again.
-
-    Example: ``lnlab.run("first.yaml", workers=2).verdicts[0].verdict``
-
-    Args:
-        spec: a path, a dict, or an ``lnlab.Spec``.
-        profile: one of its profiles.
-        overrides: as for ``check``.
-        plugins: Python files that register pieces.
-        store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
-        workers: processes. None means as many as cores.
-        retry_failed: try again what failed before.
-        save_every: seconds of training between two checkpoints.
-        progress: show it on standard error: bars on a terminal, lines in a notebook.
-        executor: ``local``, ``slurm`` (tasks of an array that share the store) or ``ray`` (the nodes of a Ray cluster).
-        address: of that cluster. None means ``RAY_ADDRESS``, or this process's connection, else one of this machine.
-        max_minutes: that the run may take, by its estimate: seeds that do not fit are left out.
-        max_memory: gigabytes that all workers together may have.
-        tasks: of a SLURM array, each with ``workers`` processes (by default one).
-        sbatch: its parameters, as ``["partition=short", "time=60"]``.
-        wait: whether to wait for it. Otherwise nothing is judged yet.
-        rows_from: folders of reports. Runs that they have are not computed again, and nothing is judged before
-            ``lnlab report SPEC --rows-from`` puts their rows and those of the store together.
-
-    Raises:
-        LabError: what is wrong with the spec, a corpus, the store, the report or the cluster.
-        KeyboardInterrupt: what has begun is kept, and the same call goes on from there.
-    """
-    from lnlab.consoles import stderr_console
-
-    request = request_of(spec, profile, overrides, plugins)
-    outcome = run_request(
-        open_store(None if store is None else Path(store), request.spec),
-        request,
-        workers=workers,
-        retry_failed=retry_failed,
-        save_every=save_every,
-        console=stderr_console(),
-        quiet=not progress,
-        executor=executor,
-        address=address,
-        max_minutes=max_minutes,
-        max_memory=max_memory,
-        tasks=tasks,
-        sbatch=sbatch,
-        wait=wait,
-        rows_from=[Path(folder) for folder in rows_from],
-    )
-    if outcome.summary.interrupted:
-        raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")
-    if failed := failed_runs(outcome.failures):
-        told = f"{len(failed):,} of {outcome.results.runs.height:,} runs failed"
-        warnings.warn(f"{told}; of the first: {printable(str(failed[0]['reason']))}; see .failures", stacklevel=2)
-    return outcome
 
 
 def _without(results: "Results", trajectories: Collection[str]) -> "Results":

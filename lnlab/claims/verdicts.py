@@ -26,6 +26,8 @@ class Verdicts(tuple["Verdict", ...]):
             )
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         words = [verdict.verdict for verdict in self]
         counts = ", ".join(f"{words.count(word)} {counted_word(word)}" for word in VERDICT_SYMBOLS if word in words)

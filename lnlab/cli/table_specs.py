@@ -47,9 +47,8 @@ def report_table_spec(path: Path, target: Path | None, drawing: DrawingOptions, 
     Raises:
         LabError: as ``check_table_spec``, or the folder cannot be written.
     """
-    into = target or Path("reports") / path.stem
-    report, _ = table_spec(path).write(into, spec=path, replace=replace, drawing=drawing)
-    print_report(report, into, str(path), drawing)
+    report = table_spec(path).write(target, spec=path, replace=replace, drawing=drawing)
+    print_report(report, report.files[0].parent, str(path), drawing)
     if drawing.as_json:
         print_json([file.as_posix() for file in report.files])
     return FAILED if report.failed else 0

@@ -1,9 +1,15 @@
 """Charts of measurements for a notebook, in which every seed is drawn."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import altair as alt
 import polars as pl
 
 from lnlab.analyse.quantities.spectra import of_density
+from lnlab.keys import Json
+from lnlab.report.charts.render import to_png, to_svg
+from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.words.quantity_words import quantity_with_unit
 from lnlab.specfile.expressions import expression_of
 
@@ -13,6 +19,39 @@ _BINS = 80
 """The bins of the chart of a spectrum."""
 _FEW_POINTS = 30
 """The most points of a line that are each drawn with a mark."""
+
+
+@dataclass(frozen=True, repr=False)
+class Chart:
+    """A chart that a notebook shows as a drawing, which this machine makes.
+
+    Attributes:
+        altair: the chart as an object of altair, to be changed there.
+    """
+
+    altair: AnyChart
+
+    def to_dict(self) -> dict[str, Json]:
+        """The chart as Vega-Lite with its data."""
+        with alt.data_transformers.enable("default", max_rows=None):
+            return vega_lite(self.altair, background="white", padding=8)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as SVG, or as PNG where the file ends so. Returns the path.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        file = Path(path)
+        png = file.suffix.lower() == ".png"
+        file.write_bytes(to_png(self.to_dict()) if png else to_svg(self.to_dict()).encode())
+        return file
+
+    def __repr__(self) -> str:
+        return f"Chart({type(self.altair).__name__})"
+
+    def _repr_svg_(self) -> str:
+        return to_svg(self.to_dict())
 
 
 def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
@@ -25,8 +64,9 @@ def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
     if layered.is_empty():
         path = pl.col("path") if "path" in rows.columns else pl.lit(None, pl.String)
         shown = rows.with_columns(path=path.fill_null("all parameters"))
-        base = alt.Chart(shown).encode(
-            alt.X("value:Q", title=title, scale=value), alt.Y("path:N", title=None, sort=None), alt.Color("setting:N")
+        color = alt.Color("setting:N") if rows["setting"].n_unique() > 1 else alt.Undefined
+        base = alt.Chart(shown, width=360).encode(
+            alt.X("value:Q", title=title, scale=value), alt.Y("path:N", title=None, sort=None), color
         )
         by_parameter: AnyChart = base.mark_point(filled=True, opacity=0.6)
         return by_parameter

@@ -1,58 +1,63 @@
-"""What ``lnlab.measure`` returns: frames with the axes as columns, charts, and verdicts on claims."""
+"""What ``lnlab.measure``, ``open_runs``, ``from_frame``, ``results`` and ``run`` return: one object for all numbers.
+
+It has frames with the axes as columns, charts, verdicts on claims, and a page. What judges and draws is imported when
+it is asked for: to read stored rows takes neither torch nor pydantic.
+"""
 
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
 from lnlab import __version__
-from lnlab.catalogue import REGISTRIES
-from lnlab.claims.claim import Verdict
-from lnlab.claims.judging import judge_all
 from lnlab.claims.verdicts import Verdicts
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
-from lnlab.own_model.charts import AnyChart, eigenvalue_chart, layer_chart, line_chart
-from lnlab.own_model.question import Entries, Question, read_question
 from lnlab.printable import printable
 from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, counted_once, results_of_runs, run_label
 from lnlab.recorded.settings import split_and_quantity
-from lnlab.registry import Choice
-from lnlab.report.drawing import Drawing
-from lnlab.report.facts import ReportFacts
-from lnlab.report.paper.write import write_paper
-from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.report.tidy import name_of_expression
-from lnlab.report.words.wording import count_noun, join_words
-from lnlab.report.write import Report, write_report
-from lnlab.select.quantity import quantity_facts
-from lnlab.select.select import Selected
 from lnlab.specfile.expressions import EXPRESSION
-from lnlab.tables import Results, table_schema, wide_axes
+from lnlab.tables import AXIS_PREFIX, Results, table_schema
+
+if TYPE_CHECKING:
+    from lnlab.claims.claim import Claim, Verdict
+    from lnlab.own_model.charts import Chart
+    from lnlab.own_model.question import Entries, Question
+    from lnlab.registry import Choice
+    from lnlab.report.write import Report
+
+
+class Origin(Protocol):
+    """What asked for measurements: a spec with its store or its table, or a report."""
+
+    def verdicts(self) -> "Sequence[Verdict]":
+        """The verdicts on its claims, in order."""
+
+    def write(self, out: Path | None) -> "Report":
+        """Its page, in this folder, or in that which is usual for it."""
 
 
 @dataclass(frozen=True, repr=False)
 class Measurements:
-    """The measurements of models, as ``lnlab.tables.Results`` has them.
+    """The measurements of models, wherever they come from.
 
     Attributes:
         results: runs, axes and rows, which claims read.
-        paths: ``run stack layer sublayer tensor path``: the name of the parameter or module at every address.
-        kinds: by the kind of a probe the table of its rows and its quantities.
         probes: what was measured.
-        runs: that they are of.
+        runs: that they are of, where no spec of lnlab trained them.
+        origin: what asked for them. None where claims and pages are asked for here alone.
     """
 
     results: Results
-    paths: pl.DataFrame
-    kinds: Mapping[str, tuple[str, frozenset[str]]]
-    probes: Sequence[Choice]
+    probes: "Sequence[Choice]" = ()
     runs: tuple[RecordedRun, ...] = ()
+    origin: Origin | None = field(default=None, compare=False)
 
     @classmethod
     def of_runs(cls, runs: Sequence["RecordedRun | Measurements"], axes: Sequence[str] | None = None) -> "Measurements":
@@ -70,102 +75,143 @@ class Measurements:
             raise LabError(Issue("unsupported", "", "there is no run", "give at least one"))
         single, copies = counted_once(single)
         if copies:
-            which = join_words(printable(run_label(run)) for run in copies)
+            names = [printable(run_label(run)) for run in copies]
+            which = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
             verb = "have" if len(copies) > 1 else "has"
             remedy = "let the seed set the weights and the order of the batches"
             what = f"{which}: {verb} the numbers of an earlier seed, counted once; {remedy}"
             warnings.warn(what, stacklevel=3)
-        results = results_of_runs(single, axes)
-        rows = [(run.key, *address) for run in single for address in run.paths]
-        site_schema = {name: table_schema("sites")[name] for name in SITE_COLUMNS}
-        schema: dict[str, Any] = {"run": pl.String, **site_schema, "path": pl.String}
-        paths = pl.DataFrame([list(column) for column in zip(*rows, strict=True)] if rows else None, schema=schema)
-        probes = {canonical(choice): dict(choice) for run in single for choice in run.probes}
-        choices = list(probes.values())
-        # The table of each kind of probe, and the quantities that it has rows of. A probe whose quantities are not
-        # known has those of no other probe.
-        kinds: dict[str, tuple[str, frozenset[str]]] = {}
-        present = {name: set(rows["quantity"]) for name, rows in results.tables.items() if "quantity" in rows.columns}
-        known = [frozenset(REGISTRIES["probe"][c["kind"]].facts.quantities or ()) for c in choices]
-        for choice, quantities in zip(choices, known, strict=True):
-            table = REGISTRIES["probe"][choice["kind"]].facts.table
-            others = frozenset[str]().union(*(other for other in known if other is not quantities))
-            measured = present.get(table, set())
-            kinds[choice["kind"]] = table, frozenset(measured & quantities if quantities else measured - others)
-        return cls(results=results, paths=paths, kinds=kinds, probes=choices, runs=tuple(single))
+        probes = list({canonical(choice): dict(choice) for run in single for choice in run.probes}.values())
+        return cls(results_of_runs(single, axes), probes, tuple(single))
 
     def __repr__(self) -> str:
-        runs = self.results.runs
-        counts = f"{count_noun(runs['variant'].n_unique(), 'variant')}, {count_noun(runs.height, 'run')}"
+        counts = (
+            f"{number:,} {word}{'' if number == 1 else 's'}"
+            for number, word in (
+                (self.results.runs["variant"].n_unique(), "variant"),
+                (self.results.runs.height, "run"),
+            )
+        )
         kinds = ", ".join(dict.fromkeys(str(choice["kind"]) for choice in self.probes))
-        return f"Measurements({counts}: {kinds})"
+        return f"Measurements({', '.join(counts)}: {kinds})"
+
+    def _repr_html_(self) -> str:
+        """The quantities, and the verdicts where claims were judged."""
+        judged = [self.verdicts._repr_html_()] if self.__dict__.get("verdicts") else []
+        return "\n".join([self.results._repr_html_(), *judged])
 
     @property
     def axes(self) -> list[str]:
         """The settings that tell runs apart, by dotted path."""
         return self.results.axes["axis"].unique(maintain_order=True).to_list()
 
-    @property
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """The verdicts on the claims of its spec, in order. Without a spec there are none: see ``judge``.
+
+        Raises:
+            LabError: a claim is wrong.
+        """
+        return Verdicts(self.origin.verdicts() if self.origin else ())
+
+    @cached_property
     def over_steps(self) -> bool:
         """Whether anything was measured after step 0."""
-        return any(bool((t["step"] > 0).any()) for t in self.results.tables.values() if "step" in t.columns)
+        tables = (self.results.lazy(name) for name, rows in self.results.tables.items() if "step" in rows.columns)
+        return any(bool(rows.select((pl.col("step") > 0).any()).collect().item()) for rows in tables)
 
-    def frame(self, name: str) -> pl.DataFrame:
-        """The rows of a quantity, stored or derived, or of all of a probe.
+    @cached_property
+    def paths(self) -> pl.DataFrame:
+        """``run stack layer sublayer tensor path``: the name of the parameter or module at every address."""
+        rows = [(run.key, *address) for run in self.runs for address in run.paths]
+        site_schema = {name: table_schema("sites")[name] for name in SITE_COLUMNS}
+        schema: dict[str, Any] = {"run": pl.String, **site_schema, "path": pl.String}
+        return pl.DataFrame([list(column) for column in zip(*rows, strict=True)] if rows else None, schema=schema)
+
+    @cached_property
+    def kinds(self) -> Mapping[str, tuple[str, frozenset[str]]]:
+        """By the kind of a probe the table of its rows, and the quantities that it has rows of.
+
+        A probe whose quantities are not known has those of no other probe.
+        """
+        from lnlab.catalogue import REGISTRIES  # late: it imports torch
+
+        kinds: dict[str, tuple[str, frozenset[str]]] = {}
+        present = self.results.row_counts()
+        known = [frozenset(REGISTRIES["probe"][c["kind"]].facts.quantities or ()) for c in self.probes]
+        for choice, quantities in zip(self.probes, known, strict=True):
+            table = REGISTRIES["probe"][choice["kind"]].facts.table
+            others = frozenset[str]().union(*(other for other in known if other is not quantities))
+            measured = frozenset(present.get(table, ()))
+            kinds[choice["kind"]] = table, measured & quantities if quantities else measured - others
+        return kinds
+
+    def frame(self, name: str | None = None) -> pl.DataFrame:
+        """The rows of a quantity, stored or derived, of a probe, or of a table.
+
+        Args:
+            name: of a quantity (``gradient_norm``, ``val_loss``, ``2 * loss``), a probe, or a table: ``runs``,
+                ``histograms``, ``spectra`` or ``texts``. None means every stored number.
 
         Returns:
-            the settings that tell runs apart, ``seed``, ``step`` where there are several, ``statistics`` where a model
-            has norms over batches, the table's own columns, and ``path``, the parameter's name.
+            a row a number, with a column for each setting that tells runs apart (numbers where all its values are),
+            ``seed``, ``step`` (updates made), ``split``, ``quantity``, the place (``stack layer sublayer tensor``, and
+            ``path``, the parameter's own name), and ``value`` in the unit of the quantity. Columns without any value
+            are left out.
 
         Raises:
             LabError: nothing of that name was measured, nor can be derived.
         """
-        quantity, split = self._role(name)
-        if split is not None:
-            return self.frame(quantity).filter(pl.col("split") == split)
-        name = self._named(name)
-        table, quantities = self._source(name)
-        stored = self.results.tables.get(table or "")
-        if stored is None:
-            derived = Selected(self.results, {"quantity": name})
-            if derived.rows.is_empty():
-                raise LabError(derived.why_empty)
-            stored = derived.rows
-        rows = stored
-        if "quantity" in rows.columns:
-            rows = rows.filter(pl.col("quantity").is_in(sorted(quantities)))
-        settings = self.results.runs.select("run").join(wide_axes(self.results.axes), on="run", how="left")
-        stated = {run.key: run.settings[STATISTICS] for run in self.runs if STATISTICS in run.settings}
-        statistics = [STATISTICS] if stated and STATISTICS not in self.axes else []
-        if statistics:
-            settings = settings.with_columns(pl.col("run").replace_strict(stated, default=None).alias(STATISTICS))
-        rows = rows.join(settings, on="run", how="left", maintain_order="left")
-        if set(SITE_COLUMNS) <= set(rows.columns):
-            keys = ["run", *SITE_COLUMNS]
-            rows = rows.join(self.paths, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        internal = ("run", "variant", "measurement", "trajectory")
-        step = ["step"] if self.over_steps else []
-        front = [*self.axes, "seed", *step, *statistics]
-        rows = rows.select(*front, pl.exclude(*front, "step", *internal))
-        # A derived quantity has no table of its own, and shows the columns in which it has values.
-        return rows.select(c for c in rows.columns if table is not None or rows[c].null_count() < rows.height)
+        from lnlab.report.tidy import tidy_rows  # late: results are read without what names and derives quantities
+        from lnlab.select.select import Selected  # late: as above
+        from lnlab.select.selection import QUANTITY_TABLES  # late: as above
 
-    def plot(self, name: str, x: str | None = None) -> AnyChart:
-        """A chart of a quantity, with every seed.
+        results, split, derived = self.results, None, False
+        if name is not None and name != "runs" and (name in QUANTITY_TABLES or name not in results.tables):
+            quantity, split = self._role(name)
+            name = self._named(quantity)
+            table, quantities = self._source(name)
+            derived = table is None
+            if table is not None and name not in quantities:  # a probe
+                rows = results.tables[table]
+                if "quantity" in rows.columns:
+                    rows = rows.filter(pl.col("quantity").is_in(sorted(quantities)))
+                results = replace(results, tables={table: rows}, scans={})
+                name = None if table in QUANTITY_TABLES else table
+        stated = {run.key: run.settings[STATISTICS] for run in self.runs if STATISTICS in run.settings}
+        beside = [self.paths] if self.runs else []
+        if stated and STATISTICS not in self.axes:
+            beside.append(pl.DataFrame({"run": list(stated), STATISTICS: list(stated.values())}))
+        frame = tidy_rows(results, name, beside).collect()
+        if derived and frame.is_empty():
+            raise LabError(Selected(self.results, {"quantity": name}).why_empty)
+        return frame if split is None else frame.filter(pl.col("split") == split)
+
+    def plot(self, name: str, *, x: str | None = None, where: Mapping[str, Any] | None = None) -> "Chart":
+        """A chart of a quantity, with every seed. It is drawn on this machine and asks no network.
 
         Args:
             name: of a quantity, stored or derived, or of a probe.
             x: ``step`` or a setting on the horizontal axis. None means ``step`` if there are several, else the layer or
                 the parameter. A spectrum is drawn over its eigenvalues.
+            where: columns of ``frame(name)`` and the value, or the list of values, that they have in the chart.
 
         Raises:
-            LabError: nothing of that name was measured, it has no rows, or is a histogram, or there is no such ``x``.
+            LabError: nothing of that name was measured, it has no such rows, or is a histogram, or there is no such
+                ``x``.
         """
+        from lnlab.own_model.charts import Chart, eigenvalue_chart, layer_chart, line_chart  # late: it imports altair
+
         rows = self.frame(name)
+        for column, wanted in (where or {}).items():
+            if column not in rows.columns:
+                known = nearest(column, rows.columns)
+                raise LabError(Issue("unknown-name", "plot", f"there is no column '{column}'", known))
+            rows = rows.filter(pl.col(column).is_in(wanted if isinstance(wanted, list | tuple) else [wanted]))
         name = self._named(self._role(name)[0])
         table, quantities = self._source(name)
         if table == "spectra" and x is None:
-            return eigenvalue_chart(rows.with_columns(self._setting_label()))
+            return Chart(eigenvalue_chart(rows.with_columns(self._setting_label(rows))))
         if "value" not in rows.columns or rows.is_empty():
             raise LabError(
                 Issue("unsupported", "plot", f"there is no chart of '{name}'", "draw the rows of frame() with altair")
@@ -180,75 +226,89 @@ class Measurements:
             )
         label = name if table is None else str(rows["quantity"][0])
         if over is None:
-            return layer_chart(rows.with_columns(self._setting_label()), label)
-        if over not in rows.columns:
+            return Chart(layer_chart(rows.with_columns(self._setting_label(rows)), label))
+        if over == "step" and not self.over_steps:
             raise LabError(Issue("unsupported", "plot", "all was measured at step 0", "leave x out"))
-        others = [axis for axis in self.axes if axis != over]
-        return line_chart(rows.with_columns(self._setting_label(others)), label, over)
+        return Chart(line_chart(rows.with_columns(self._setting_label(rows, over)), label, over))
 
-    def _setting_label(self, axes: Sequence[str] | None = None) -> pl.Expr:
+    def _setting_label(self, rows: pl.DataFrame, without: str | None = None) -> pl.Expr:
         """The column ``setting``: ``pre``, or ``placement pre, lr 0.003`` where there are several axes."""
-        names = self.axes if axes is None else list(axes)
-        if not names:
+        columns = {}
+        for axis in self.axes:  # one that is called like a column of the table has a prefix there
+            found = next((name for name in (f"{AXIS_PREFIX}{axis}", axis) if name in rows.columns), None)
+            if found is not None and axis != without:
+                columns[axis] = found
+        if not columns:
             return pl.lit("all").alias("setting")
-        if len(names) == 1:
-            return pl.col(names[0]).cast(pl.String).alias("setting")
-        parts = [pl.format("{} {}", pl.lit(name), pl.col(name).cast(pl.String)) for name in names]
+        if len(columns) == 1:
+            return pl.col(*columns.values()).cast(pl.String).alias("setting")
+        parts = [pl.format("{} {}", pl.lit(axis), pl.col(name).cast(pl.String)) for axis, name in columns.items()]
         return pl.concat_str(parts, separator=", ", ignore_nulls=True).alias("setting")
 
-    def _repr_html_(self) -> str:
-        return self.results._repr_html_()
-
-    def judge(self, claims: Entries) -> Verdicts:
-        """The verdicts on claims, in order, written as in a spec: YAML text, a list, or a single one as a dict.
+    def judge(self, claims: "Entries | None" = None) -> Verdicts:
+        """The verdicts on claims, in order.
 
         The axes are the settings in which runs differ, and the replicates are the seeds.
+
+        Args:
+            claims: written as in a spec: YAML text, a list, or a single one as a dict. None means those of its spec.
 
         Raises:
             LabError: everything that is wrong with the claims.
         """
-        return Verdicts(judge_all(self._question(claims, (), {"title": "Measurements"}).claims, self.results))
+        if claims is None:
+            return self.verdicts
+        return self._judged(self._question(claims, (), {"title": "Measurements"}).claims)
 
-    def judge_spec(self, fields: Mapping[str, Json]) -> list[Verdict]:
+    def judge_spec(self, fields: Mapping[str, Json]) -> Verdicts:
         """The verdicts on the claims of a spec, whose ``fields`` are title, report, claims and what else it says.
 
         Raises:
             LabError: everything that is wrong with them, with its path in the spec.
         """
-        asked = self._question_of_spec(fields)
-        return judge_all(asked.claims, self.results)
+        return self._judged(self._question_of_spec(fields).claims)
 
-    def write_spec(
-        self, folder: Path, fields: Mapping[str, Json], facts: Mapping[str, Any], **manner: Any
-    ) -> tuple[Report, list[Verdict]]:
-        """The page of a spec, and the verdicts on it. ``facts`` are name, spec, path and digest of its report.
+    def write_spec(self, folder: Path, fields: Mapping[str, Json], facts: Mapping[str, Any], **manner: Any) -> "Report":
+        """The page of a spec. ``facts`` are name, spec, path and digest of its report.
 
         Raises:
             LabError: as ``judge_spec``, or the folder cannot be written.
         """
-        asked = self._question_of_spec(fields)
-        verdicts = judge_all(asked.claims, self.results)
-        report_facts = ReportFacts(version=__version__, probes=tuple(self.probes), **facts, **asked.fields)
-        return write_report(folder, report_facts, self.results, verdicts, claims=asked.claims, **manner), verdicts
+        return self._written(folder, self._question_of_spec(fields), facts, **manner)
 
-    def _question_of_spec(self, fields: Mapping[str, Json]) -> Question:
+    def _judged(self, claims: "Sequence[Claim]") -> Verdicts:
+        from lnlab.claims.judging import judge_all  # late: it imports scipy
+
+        return Verdicts(judge_all(claims, self.results))
+
+    def _written(self, folder: Path, asked: "Question", facts: Mapping[str, Any], **manner: Any) -> "Report":
+        from lnlab.report.facts import ReportFacts  # late: what draws is not needed to read rows
+        from lnlab.report.write import write_report  # late: as above
+
+        verdicts = self._judged(asked.claims)
+        report_facts = ReportFacts(version=__version__, probes=tuple(self.probes), **facts, **asked.fields)
+        return write_report(folder, report_facts, self.results, verdicts, claims=asked.claims, **manner)
+
+    def _question_of_spec(self, fields: Mapping[str, Json]) -> "Question":
         stated = {key: value for key, value in fields.items() if key not in ("report", "claims")}
         return self._question(fields["claims"], fields["report"], stated)
 
     def report(
         self,
-        claims: Entries = (),
+        claims: "Entries | None" = None,
         *,
-        out: str | Path,
-        sections: Entries | None = None,
+        out: str | Path | None = None,
+        sections: "Entries | None" = None,
         title: str | None = None,
         question: str | None = None,
-    ) -> Report:
-        """Write a page with verdicts, figures, tables and data, as for a spec. It needs no network.
+    ) -> "Report":
+        """Write a page with verdicts, figures, tables and data. It needs no network.
 
         Args:
-            claims: as for ``judge``. Those in a section inherit its selection.
-            out: the folder of the page. Its name is that of the question.
+            claims: as for ``judge``. Those in a section inherit its selection. With neither claims nor sections, the
+                page is that of its spec, or has what was measured.
+            out: the folder of the page. Its name is that of the question. None means ``reports/<spec>``, or
+                ``reports/measurements``.
             sections: as the ``report`` of a spec. None means every curve, and each probe place by place.
             title: of the page. None means the names of the models.
             question: what the page asks.
@@ -259,32 +319,26 @@ class Measurements:
         Raises:
             LabError: everything that is wrong with claims and sections, or the folder cannot be written.
         """
-        names = list(self.results.axes["label"].unique(maintain_order=True))
-        stated = {
-            "title": title or f"Measurements of {join_words(names)}",
-            **({"question": question} if question else {}),
-        }
-        asked = self._question(claims, () if sections is None else sections, stated)
-        verdicts = judge_all(asked.claims, self.results)
-        into = Path(out)
+        into = None if out is None else Path(out)
+        if claims is None and sections is None and self.origin is not None:
+            return self.origin.write(into)
+        from lnlab.report.drawing import Drawing  # late: as above
+
+        names = self.results.axes["label"].unique(maintain_order=True).to_list()
+        listed = " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+        stated = {"title": title or f"Measurements of {listed}", **({"question": question} if question else {})}
+        asked = self._question(claims or (), sections or (), stated)
+        into = into or Path("reports", "measurements")
         content = digest([asked.text, *self.results.runs["run"]])
-        facts = ReportFacts(
-            name=into.resolve().name,
-            spec=asked.text,
-            path="",
-            digest=content,
-            version=__version__,
-            probes=tuple(self.probes),
-            **asked.fields,
-        )
-        return write_report(into, facts, self.results, verdicts, claims=asked.claims, drawing=Drawing(single_file=True))
+        facts = {"name": into.resolve().name, "spec": asked.text, "path": "", "digest": content}
+        return self._written(into, asked, facts, drawing=Drawing(single_file=True))
 
     def paper(
         self,
-        claims: Entries = (),
+        claims: "Entries | None" = None,
         *,
         out: str | Path,
-        sections: Entries | None = None,
+        sections: "Entries | None" = None,
         title: str | None = None,
         question: str | None = None,
         serif: bool = False,
@@ -298,12 +352,18 @@ class Measurements:
         Raises:
             LabError: as of ``report``, or a section cannot be made.
         """
+        from lnlab.report.paper.write import write_paper  # late: as above
+
         into = Path(out)
         page = into / into.resolve().name
         self.report(claims, out=page, sections=sections, title=title, question=question)
         return write_paper([page], into, serif=serif, primary=primary)
 
-    def _question(self, claims: Entries, sections: Entries, stated: Mapping[str, Json]) -> Question:
+    def _question(self, claims: "Entries", sections: "Entries", stated: Mapping[str, Json]) -> "Question":
+        from lnlab.catalogue import REGISTRIES  # late: it imports torch
+        from lnlab.own_model.question import read_question  # late: it imports pydantic
+        from lnlab.report.registries import FRAME_REGISTRIES  # late: it imports every section
+
         values: dict[str, list[Json]] = {}
         for axis, value in self.results.axes.select("axis", "value").unique(maintain_order=True).iter_rows():
             values.setdefault(axis, []).append(json.loads(value))
@@ -312,6 +372,8 @@ class Measurements:
 
     def _first_quantity(self, probe: str) -> str | None:
         """Return the first quantity that a probe has measured, in the probe's own order."""
+        from lnlab.catalogue import REGISTRIES  # late: it imports torch
+
         measured = self.kinds[probe][1]
         return next((q for q in REGISTRIES["probe"][probe].facts.quantities or () if q in measured), None)
 
@@ -321,12 +383,15 @@ class Measurements:
         Returns:
             The name itself and None where a quantity is called so, or nothing is.
         """
+        from lnlab.report.registries import FRAME_REGISTRIES  # noqa: F401  # late: it makes derived quantities known
+        from lnlab.select.quantity import quantity_facts  # late: as above
+
         split, quantity = split_and_quantity(name)
         stored = self.results.row_counts().values()
         if quantity == name or any(name in words for words in stored) or quantity_facts(name) is not None:
             return name, None
         of_name = (pl.col("quantity") == quantity) & (pl.col("split") == split)
-        return (name, None) if self.results.tables["curves"].filter(of_name).is_empty() else (quantity, split)
+        return (name, None) if self.results.rows("curves", of_name).is_empty() else (quantity, split)
 
     def _named(self, name: str) -> str:
         """The name of a quantity as typed. Spaces in an expression do not matter.
@@ -334,6 +399,9 @@ class Measurements:
         Raises:
             LabError: it reads like an expression and is none, or names what was not measured.
         """
+        from lnlab.report.registries import FRAME_REGISTRIES  # late: as above
+        from lnlab.report.tidy import name_of_expression  # late: as above
+
         counts = self.results.row_counts().values()
         known = {*(word for words in counts for word in words), *FRAME_REGISTRIES["quantity"].entries}
         if not EXPRESSION.search(name) or name in known:
@@ -348,17 +416,22 @@ class Measurements:
         Raises:
             LabError: nothing of that name was measured.
         """
-        by_table = {t: set(rows["quantity"]) for t, rows in self.results.tables.items() if "quantity" in rows.columns}
+        by_table = self.results.row_counts()
         for table, quantities in by_table.items():
             if name in quantities:
                 return table, frozenset({name})
-        if name in self.kinds:
+        from lnlab.report.registries import FRAME_REGISTRIES  # late: as above
+        from lnlab.select.quantity import quantity_facts  # late: as above
+
+        if any(choice["kind"] == name for choice in self.probes):
             return self.kinds[name]
-        derived = FRAME_REGISTRIES["quantity"]
         if quantity_facts(name) is not None:  # registered, or an expression
             return None, frozenset({name})
-        known = [*self.kinds, *(q for quantities in by_table.values() for q in quantities), *derived.entries]
-        remedy = nearest(name, known)
+        from lnlab.catalogue import REGISTRIES  # late: it imports torch
+
+        kinds = [str(choice["kind"]) for choice in self.probes]
+        stored = [q for quantities in by_table.values() for q in quantities]
+        remedy = nearest(name, [*kinds, *stored, *FRAME_REGISTRIES["quantity"].entries])
         if probe := next((entry for entry in REGISTRIES["probe"] if name in (entry.facts.quantities or ())), None):
             remedy = f"measure it: probes=['{probe.name}']"
         raise LabError(Issue("unknown-name", "", f"nothing called '{name}' was measured", remedy))

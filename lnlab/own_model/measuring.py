@@ -12,13 +12,12 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import torch
-from rich.progress import track
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
-from lnlab.consoles import stderr_console
+from lnlab.consoles import followed
 from lnlab.curvature.copies import kept_tensors
 from lnlab.curvature.guards import CurvatureError, graph_names
 from lnlab.curvature.ranks import Ranks
@@ -108,12 +107,10 @@ def measure_model(
             another = "measure it with other parameters in a second call"
             refuse(f"the probe '{repeated[0]}' stands in probes twice", another)
         work = [(name, builder, seed) for name, builder in builds.items() for seed in numbers]
-        console = stderr_console()
-        shown = ranks.number == 0 and (console.is_terminal or console.is_jupyter)
         runs: dict[tuple[str, str], RecordedRun] = {}
         copies: dict[str, list[int]] = {}
         with torch.random.fork_rng(), without_tf32():
-            for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown):
+            for name, builder, seed in followed(work, "measuring", shown=ranks.number == 0):
                 began = time.monotonic()
                 torch.manual_seed(Draw(seed)("init"))  # for a builder that draws without asking for its seed
                 with guarded(f"build({seed})", "call it without lnlab: it fails there, too"):

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lnlab.claims.claim import Verdict
+from lnlab.claims.verdicts import Verdicts
 from lnlab.errors import LabError, SpecError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest
@@ -77,7 +77,7 @@ class TableSpec:
     digest: str
     inputs: Mapping[str, str]
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> Verdicts:
         """The verdicts on its claims, in order.
 
         Raises:
@@ -85,8 +85,8 @@ class TableSpec:
         """
         return self._placed(lambda: self.measurements.judge_spec(self._fields()))
 
-    def write(self, folder: Path, **manner: Any) -> tuple[Report, list[Verdict]]:
-        """Its page, and the verdicts on it.
+    def write(self, out: Path | None, **manner: Any) -> Report:
+        """Its page, by default in ``reports/<spec>``.
 
         Raises:
             SpecError: as ``verdicts``.
@@ -94,7 +94,8 @@ class TableSpec:
         """
         facts = {"spec": self.document.text, "path": self.document.path.as_posix(), "digest": self.digest}
         facts["name"] = self.document.path.stem
-        return self._placed(lambda: self.measurements.write_spec(folder, self._fields(), facts, **manner))
+        into = out or Path("reports", self.document.path.stem)
+        return self._placed(lambda: self.measurements.write_spec(into, self._fields(), facts, **manner))
 
     def _fields(self) -> dict[str, Json]:
         data = {key: value for key, value in self.document.data.items() if key not in ("lnlab", "results")}

@@ -4,7 +4,7 @@ The tables of a store hold keys in place of settings, and a quantity by its word
 what each column is, for whoever reads the numbers with another tool.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -28,8 +28,10 @@ _LAST = ("x", "value")
 _ = FRAME_REGISTRIES["quantity"]  # importing it is what makes the derived quantities known
 
 
-def tidy_rows(results: Results, name: str | None = None) -> pl.LazyFrame:
+def tidy_rows(results: Results, name: str | None = None, beside: Sequence[pl.DataFrame] = ()) -> pl.LazyFrame:
     """The rows of a quantity, stored or derived, or of a table. None means every stored number.
+
+    Frames ``beside`` have one further column each, the last, and are joined by the others where the rows have these.
 
     The columns are the axes of the sweep, ``seed step split quantity``, the place, ``x`` and ``value``. An axis whose
     name a column of the table has gets the prefix ``axis.``. Columns without any value are left out.
@@ -38,6 +40,9 @@ def tidy_rows(results: Results, name: str | None = None) -> pl.LazyFrame:
         LabError: nothing of that name was measured, nor can be derived.
     """
     rows = _rows(results, name)
+    for more in beside:
+        if set(by := more.columns[:-1]) <= set(rows.collect_schema().names()):
+            rows = rows.join(more.lazy(), on=by, how="left", nulls_equal=True, maintain_order="left")
     columns = rows.collect_schema().names()
     # values that the spec writes without a point are whole numbers
     # axes hold floats, which have fifteen digits

@@ -15,6 +15,7 @@ from lnlab.claims.verdict_rows import verdict_frame
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.errors import ReportError
 from lnlab.files import replacing
+from lnlab.html_tables import html_card
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.report.charts.render import to_svg
@@ -56,9 +57,9 @@ _VERDICT_HEADINGS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
-    """What was written.
+    """What was written. A notebook shows a link to the page.
 
     Attributes:
         files: every file, the page first.
@@ -69,6 +70,19 @@ class Report:
     files: list[Path]
     failed: list[ReportPart]
     empty: list[ReportPart]
+
+    @property
+    def page(self) -> Path:
+        """The page."""
+        return self.files[0]
+
+    def __repr__(self) -> str:
+        return f"Report({self.page.as_posix()!r}, {len(self.files)} files)"
+
+    def _repr_html_(self) -> str:
+        lacks = [f"section {part.number} could not be made: {part.error}" for part in self.failed]
+        lines = [f"{len(self.files):,} files in {self.page.parent.as_posix()}", *lacks]
+        return html_card(self.page.as_posix(), lines, page=self.page)
 
 
 def report_folder(root: Path, name: str, profile: str | None) -> Path:

@@ -78,7 +78,7 @@ def test_what_the_command_line_computed_is_there_for_a_dict_and_a_path(once, dat
     assert from_path.verdicts == from_dict.verdicts == lnlab.judge(data, store=store)
     for key in ("run", "trajectory", "variant"):
         assert set(from_path.results.runs[key]) == set(from_dict.results.runs[key])
-    assert lnlab.results(data, store=store).tables["sites"].equals(from_path.results.tables["sites"])
+    assert lnlab.results(data, store=store).results.tables["sites"].equals(from_path.results.tables["sites"])
 
 
 def test_what_python_computed_is_there_for_the_command_line(data, capsys):

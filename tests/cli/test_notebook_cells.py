@@ -17,8 +17,13 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e&amp; \"quoted\" 'q'"
 def cells(html):
     """The text of every cell, as a browser would show it; what is not well-formed is an error."""
     root = ElementTree.fromstring(f"<div>{html}</div>")
-    assert {element.tag for element in root.iter()} <= {"div", "table", "caption", "tr", "th", "td"}
+    assert {element.tag for element in root.iter()} <= {"div", "table", "caption", "tr", "th", "td", "b", "a"}
     return [["".join(cell.itertext()) for cell in row] for row in root.iter("tr")]
+
+
+def lines(html):
+    """The lines of a card, as a browser would show them."""
+    return ["".join(line.itertext()) for line in ElementTree.fromstring(html)]
 
 
 def readable_on_any_ground(html):
@@ -60,19 +65,35 @@ def test_text_of_a_user_is_text(measurements):
     assert readable_on_any_ground(shown)
 
 
-def test_plan_results_and_a_run_are_tables(ran):
-    plan = package.plan("tiny.yaml")
-    shown = plan._repr_html_()
-    assert [row[0] for row in cells(shown)[1:]] == [" ".join(line.split()) for line in plan.lines][:MOST_SHOWN]
+def test_spec_check_plan_and_report_are_cards(ran):
+    spec, checked, plan = package.Spec.from_yaml("tiny.yaml"), package.check("tiny.yaml"), package.plan("tiny.yaml")
+    report = package.report("tiny.yaml", out="page")
+    assert lines(plan._repr_html_())[2:] == [" ".join(line.split()) for line in plan.lines][: MOST_SHOWN - 1]
+    assert lines(spec._repr_html_())[0] == spec.title
+    assert len(lines(checked._repr_html_())) >= len(checked) + 1
+    assert '<a href="page/index.html"' in report._repr_html_()
+    assert report.page.is_file()
+    for one in (spec, checked, plan, report):
+        assert max(len(one._repr_html_()), len(repr(one))) < 4_000
+        assert readable_on_any_ground(one._repr_html_())
+
+
+def test_a_mistake_is_told_in_a_line_each():
+    with pytest.raises(package.LabError) as caught:
+        package.check({"lnlab": 2, "title": "t", "normm": "rms", "seed": 2})
+    assert len(caught.value._render_traceback_()) == len(caught.value.issues) > 1
+
+
+def test_results_and_a_run_are_tables(ran):
     results = package.results("tiny.yaml")
     shown = results._repr_html_()
     assert "6 runs: 6 finished; placement" in shown
-    assert {row[0] for row in cells(shown)[1:]} == set(results.tables["sites"]["quantity"])
+    assert {row[0] for row in cells(shown)[1:]} == set(results.results.tables["sites"]["quantity"])
     run = package.run("tiny.yaml")
     assert isinstance(run.verdicts, Verdicts)
     assert cells(run._repr_html_())[-1][1] == "It is a million times as large."
     assert package.judge("tiny.yaml") == run.verdicts == tuple(run.verdicts)
-    assert all(readable_on_any_ground(x._repr_html_()) and len(x._repr_html_()) < 20_000 for x in (plan, results, run))
+    assert all(readable_on_any_ground(x._repr_html_()) and len(x._repr_html_()) < 20_000 for x in (results, run))
 
 
 def test_a_long_table_says_how_much_it_leaves_out():

@@ -44,7 +44,7 @@ def written(lnlab, spec, name, *words):
 
 
 def test_every_number_is_a_row_with_its_setting_and_no_keys(ran, lnlab):
-    stored = package.results("tiny.yaml")
+    stored = package.results("tiny.yaml").results
     printed = written(lnlab, "tiny.yaml", "t.parquet")
     rows = pl.read_parquet("t.parquet")
     assert rows.columns[:4] == ["placement", "seed", "step", "quantity"]
@@ -101,12 +101,12 @@ def test_a_derived_quantity_and_the_runs_can_be_asked_for(ran, lnlab):
     assert runs.select("placement", "seed", "status").rows() == [
         (placement, seed, "finished") for placement in ("post", "pre") for seed in (1, 2, 3)
     ]
-    assert set(runs["run"]) == set(package.results("tiny.yaml").runs["run"])
+    assert set(runs["run"]) == set(package.results("tiny.yaml").results.runs["run"])
 
 
 def test_without_a_file_it_lists_what_was_measured(ran, lnlab):
     listed = lnlab("results", "tiny.yaml", "--json").json
-    stored = package.results("tiny.yaml").tables["sites"]
+    stored = package.results("tiny.yaml").results.tables["sites"]
     assert {row["quantity"]: row["rows"] for row in listed} == dict(stored.group_by("quantity").len().iter_rows())
     assert lnlab("results", "tiny.yaml").out.splitlines()[0].split() == ["quantity", "table", "rows"]
 
@@ -115,7 +115,7 @@ def test_tables_of_another_kind_are_listed_and_an_empty_file_names_them(tmp_path
     monkeypatch.chdir(tmp_path)
     Path("spectra.yaml").write_text(SPECTRA)
     assert lnlab("run", "spectra.yaml", "--workers", "1").code == 0
-    held = package.results("spectra.yaml").tables["spectra"].height
+    held = package.results("spectra.yaml").results.tables["spectra"].height
     assert lnlab("results", "spectra.yaml", "--json").json == [{"quantity": None, "table": "spectra", "rows": held}]
     empty = lnlab("results", "spectra.yaml", "--out", "t.csv")
     assert (empty.code, pl.read_csv("t.csv").height) == (0, 0)

@@ -108,7 +108,8 @@ def by_parameter(rows):
     for path, value in rows.select("path", "value").rows():
         name = path.partition("[")[0]
         squares[name] = squares.get(name, 0.0) + value**2
-    return {name: x**0.5 for name, x in squares.items()}, rows.select("stack", "layer", "sublayer", "tensor").rows()
+    site = [name for name in ("stack", "layer", "sublayer", "tensor") if name in rows.columns]
+    return {name: x**0.5 for name, x in squares.items()}, rows.select(site).rows()
 
 
 def test_the_table_of_patterns(nano, nano_sites):

@@ -17,11 +17,11 @@ def spec(full, tmp_path):
 
 
 def test_results_of_a_spec(full, root, spec, plan, monkeypatch):
-    assert lnlab.results(spec, store=root).runs.height == 4
-    assert lnlab.results(str(spec), store=str(root)).tables["sites"].height == 24
+    assert lnlab.results(spec, store=root).results.runs.height == 4
+    assert lnlab.results(str(spec), store=str(root)).results.tables["sites"].height == 24
     monkeypatch.setenv("LNLAB_STORE", str(root))
     monkeypatch.chdir(spec.parent)
-    assert lnlab.results("toy.yaml").runs.height == 4
+    assert lnlab.results("toy.yaml").results.runs.height == 4
 
 
 def test_a_spec_never_run_one_changed_since_and_one_that_is_not_there(root, spec, golden):
@@ -38,7 +38,7 @@ def test_a_spec_is_what_it_says_wherever_it_lies(full, root, spec, tmp_path, gol
     elsewhere = tmp_path / "clone" / "renamed.yaml"
     elsewhere.parent.mkdir()
     elsewhere.write_bytes(spec.read_bytes())
-    assert lnlab.results(elsewhere, store=root).runs.height == 4
+    assert lnlab.results(elsewhere, store=root).results.runs.height == 4
     elsewhere.write_text("title: another\n")
     with golden.raises(SpecError):
         lnlab.results(elsewhere, store=root)
@@ -47,9 +47,9 @@ def test_a_spec_is_what_it_says_wherever_it_lies(full, root, spec, tmp_path, gol
 def test_a_run_without_overrides_comes_before_one_with_them(full, root, spec, plan):
     other = replace(plan, digest="f" * 64, overrides=("seeds=1",), runs=plan.runs[:1], needs=plan.needs[:2])
     full.save_plan(other, spec)
-    assert lnlab.results(spec, store=root).runs.height == 4
+    assert lnlab.results(spec, store=root).results.runs.height == 4
     (root / "plans" / plan.digest / "plan.json").unlink()
-    assert lnlab.results(spec, store=root).runs.height == 1
+    assert lnlab.results(spec, store=root).results.runs.height == 1
     record_all(full, plan)
 
 
@@ -58,7 +58,7 @@ def test_neither_torch_nor_pydantic_is_imported(root, spec):
         "import sys, lnlab; from pathlib import Path; from lnlab.store.store import Store;"
         f"found = lnlab.results({str(spec)!r}, store={str(root)!r});"
         f"store = Store(Path({str(root)!r})); assert store.lacks(store.last()) == {{}};"
-        "assert found.runs.height == 4; print(sorted({'torch', 'pydantic', 'tokenizers'} & set(sys.modules)))"
+        "assert found.results.runs.height == 4; print(sorted({'torch', 'pydantic', 'tokenizers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

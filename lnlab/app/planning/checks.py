@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lnlab.app.formats import format_count
 from lnlab.app.local_files import survey_files
 from lnlab.app.planning.schedule_notes import schedule_notes
 from lnlab.app.rehearsal.judgeable import Rehearsals, undecidable_note
 from lnlab.app.rehearsal.models import variants_by_parts
 from lnlab.app.request import Request, compile_request, read_document
 from lnlab.errors import LabError
+from lnlab.html_tables import html_card
 from lnlab.issues import Issue
 from lnlab.training_extra import absent_packages
 
@@ -44,6 +46,29 @@ class SpecSummary:
     note: str
     notes: tuple[str, ...] = ()
     review: tuple[str, ...] = ()
+
+
+class Checked(tuple[SpecSummary, ...]):
+    """The summaries of the profiles of a spec, one each."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """A line for each: its profile and its counts."""
+        return "\n".join(self._lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        notes = [note for summary in self for note in filter(None, (summary.note, *summary.notes))]
+        return html_card(f"{self[0].spec} is right", [*self._lines(), *dict.fromkeys(notes)])
+
+    def _lines(self) -> list[str]:
+        return [
+            f"{one.profile or 'default'}: {format_count(one.runs, 'run')}, {format_count(one.models, 'model')}, "
+            f"{format_count(one.claims, 'claim')}"
+            for one in self
+        ]
 
 
 def profile_requests(request: Request) -> Iterator[Request]:

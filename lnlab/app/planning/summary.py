@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from lnlab.app.formats import format_count, format_duration
 from lnlab.app.missing_work import reason_counts
 from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.rehearsal.judgeable import Rehearsals, seeds_judged, undecidable_note
 from lnlab.app.request import Request, read_document
-from lnlab.html_tables import html_table
+from lnlab.html_tables import html_card
 from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class ClaimSummary:
     n: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlanSummary:
     """A plan, what of it is missing in a store, and what that costs.
 
@@ -135,9 +136,19 @@ class PlanSummary:
 
         return tuple(explain(self.plan))
 
+    @property
+    def headline(self) -> str:
+        """How many runs there are, and how many units the store lacks of them."""
+        time = f", about {format_duration(self.seconds)}" if self.seconds is not None else ""
+        units = f"{self.units.missing:,} of {self.units.all:,} units to compute{time}"
+        return f"{format_count(self.runs, 'run')}, {format_count(self.variants, 'variant')}; {units}"
+
+    def __repr__(self) -> str:
+        return f"PlanSummary({self.plan.name}: {self.headline})"
+
     def _repr_html_(self) -> str:
-        caption = f"plan of {self.plan.name}, {self.plan.profile or 'default'}"
-        return html_table(caption, [""], [[line] for line in self.lines])
+        title = f"Plan of {self.plan.name}, {self.plan.profile or 'default'}"
+        return html_card(title, [self.headline, *self.lines, self.note])
 
     def as_plain(self) -> dict[str, Any]:
         """The plan and its costs as plain values."""

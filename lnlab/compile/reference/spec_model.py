@@ -25,13 +25,14 @@ from lnlab.compile.sweep.methods import methods_of
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import SpecError, nearest
 from lnlab.expectations import issues_of, mistakes_of
+from lnlab.html_tables import html_card
 from lnlab.issues import Issue, Mark, Where
 from lnlab.keys import Json
 from lnlab.parameters import integers_of, plain_values
 from lnlab.registry import Choice, Entry, Flawed, Piece, Readable, Registry, piece_model
 from lnlab.setting import path_words
 from lnlab.specfile.columns import ALL, METHOD
-from lnlab.specfile.dump import plain_spec, spec_yaml
+from lnlab.specfile.dump import inline_text, plain_spec, spec_yaml
 from lnlab.specfile.experiment import (
     SETTING,
     ClaimText,
@@ -48,6 +49,8 @@ from lnlab.specfile.read import in_its_words, missing_key, unknown_key
 LISTS = {"probes": "probe", "report": "section", "claims": "claim"}
 """Keys that hold lists of choices, and the registry of each."""
 TEXTS: Mapping[str, type[BaseModel]] = {"probe": ProbeText, "section": SectionText, "claim": ClaimText}
+_SHOWN = ("task", "model", "norm", "placement", "optimizer", "train", "sweep", "seeds")
+"""The keys that a card of a spec shows."""
 INHERITED = ("of", "over", "edges")
 """Parameters that a claim may have from its section."""
 
@@ -141,6 +144,16 @@ class SpecModel(Experiment):
         copy = type(self)(**{**self._data, **(update or {})})
         copy._path = self._path
         return copy
+
+    def __repr__(self) -> str:
+        return f"Spec({self.title!r})"
+
+    def _repr_html_(self) -> str:
+        """A card: what it asks, and of what it is made."""
+        lists = {"probes": "probes", "report": "sections", "claims": "claims"}
+        counts = [f"{len(entries)} {word}" for key, word in lists.items() if (entries := self._data.get(key))]
+        made = [f"{key}: {inline_text(self._data[key])}" for key in _SHOWN if key in self._data]
+        return html_card(self.title, [self.question or "", *made, ", ".join(counts)])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SpecModel) and self._data == other._data
