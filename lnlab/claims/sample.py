@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.select.series import SeedFates, SeedSeries, largest_span
+from lnlab.select.series import SeedFates, SeedSeries, joint_fates
 from lnlab.specfile.experiment import About
 from lnlab.specfile.values import value_label
 
@@ -91,45 +91,67 @@ def contrast_sample(
     bounds: tuple[float, float] | None = None,
     ranks_zeros: bool = False,
 ) -> Sample:
-    """The sample of a contrast within the seed: a/b on the log scale, else a - b.
+    """The sample of a contrast within the seed: a/b on the log scale, else a - b (``weighted_sample``)."""
+    return weighted_sample([a, b], [1.0, -1.0], names, log=log, bounds=bounds, ranks_zeros=ranks_zeros)
 
-    Failures rank worst, as the largest number: a contrast is infinite where only a failed, and 0 (or minus infinity)
-    where only b did. With ``ranks_zeros`` a ratio with one zero ranks as 0 or infinite, as a median or a share of seeds
-    needs. Otherwise it has no logarithm, and its seed is excluded. ``names`` are the words for the two sides.
+
+def weighted_sample(
+    series: Sequence[SeedSeries],
+    weights: Sequence[float],
+    names: Sequence[str],
+    *,
+    log: bool = False,
+    bounds: tuple[float, float] | None = None,
+    ranks_zeros: bool = False,
+) -> Sample:
+    """The sample of ``Σ w x`` within the seed, on the log scale of ``Π x^w``. A seed counts where all have a number.
+
+    Failures rank worst, as the largest number: the result is at an end of its scale where the weights of the failed
+    sides have one sign. With ``ranks_zeros`` a ratio with one zero ranks as 0 or infinite, as a median or a share of
+    seeds needs. Otherwise it has no logarithm, and its seed is excluded.
+
+    Args:
+        series: of each side.
+        weights: of each side, none of them 0.
+        names: of each side, for messages.
+        log: whether the sides are multiplied.
+        bounds: between which the results lie, if there are any.
+        ranks_zeros: whether a zero has a rank.
     """
-    left, right = one_number_per_seed(a), one_number_per_seed(b)
-    pending = {*a.pending, *b.pending}
-    excluded = {s: why for s, why in (dict(a.excluded) | dict(b.excluded)).items() if s not in pending}
-    failed = {s: why for s, why in (dict(a.failed) | dict(b.failed)).items() if s not in pending and s not in excluded}
-    paired = sorted(left.keys() & right.keys())
-    contrasts: dict[int, float] = {}
-    for seed in paired:
-        one, other = left[seed], right[seed]
-        if one is None or other is None or (log and (one <= 0 or other <= 0)):
+    numbers = [one_number_per_seed(side) for side in series]
+    fates = joint_fates(*series)
+    failed, excluded = dict(fates.failed), dict(fates.excluded)
+    ends = {True: math.inf, False: 0.0 if log else -math.inf}
+    signs = {
+        seed: {w > 0 for side, w in zip(series, weights, strict=True) if seed in side.failed} for seed in fates.failed
+    }
+    worst = {seed: ends[found.pop()] for seed, found in signs.items() if len(found) == 1}
+    results: dict[int, float] = {}
+    for seed in sorted(set.intersection(*map(set, numbers))):
+        pairs = [(w, of_side[seed]) for w, of_side in zip(weights, numbers, strict=True)]
+        present = [(w, x) for w, x in pairs if x is not None and (x > 0 or not log)]
+        zeros = [w for w, x in pairs if x == 0]
+        if log and ranks_zeros and len(zeros) == 1:
+            failed[seed], worst[seed] = "its number is 0", ends[zeros[0] < 0]
+        elif len(present) < len(pairs):
             excluded[seed] = NO_LOGARITHM
+        elif log:
+            over, under = (math.prod(x ** abs(w) for w, x in present if (w > 0) == up) for up in (True, False))
+            results[seed] = over / under
         else:
-            contrasts[seed] = one / other if log else one - other
-    worst = {s: math.inf if s in a.failed else 0.0 if log else -math.inf for s in failed}
-    ranked = {s: x for s, x in worst.items() if not (s in a.failed and s in b.failed)}
-    bimodal = largest_span(a.bimodal, b.bimodal)
-    if log and ranks_zeros:
-        zeros = {s: left[s] == 0 for s in excluded if s in paired and (left[s] == 0) != (right[s] == 0)}
-        ranked |= {s: 0.0 if first_is_zero else math.inf for s, first_is_zero in zeros.items()}
-        failed |= dict.fromkeys(zeros, "its number is 0")
-        excluded = {s: why for s, why in excluded.items() if s not in zeros}
-    failing = max(_failed_share(a), _failed_share(b))
+            results[seed] = math.fsum(w * x for w, x in present)
     return Sample(
-        contrasts,
+        results,
         log,
-        trained=a.trained or b.trained,
+        trained=fates.trained,
         failed=failed,
-        worst=ranked,
+        worst=worst,
         excluded=excluded,
-        pending=tuple(sorted(pending)),
-        failing=failing,
-        bimodal=bimodal,
-        clusters={**a.clusters, **b.clusters},
-        arms=tuple(arm_of(name, side) for name, side in zip(names, (a, b), strict=True)),
+        pending=fates.pending,
+        failing=max(map(_failed_share, series)),
+        bimodal=fates.bimodal,
+        clusters=fates.clusters,
+        arms=tuple(map(arm_of, names, series)),
         bounds=bounds,
     )
 

@@ -157,25 +157,24 @@ def series_quotient(a: SeedSeries, b: SeedSeries) -> SeedSeries:
     """``a / b`` at every seed and x that both have. A seed counts only where both have all their numbers."""
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], nulls_equal=True, maintain_order="left")
     ratio = pl.when(pl.col("value_right") != 0).then(pl.col("value") / pl.col("value_right"))
-    pending = {*a.pending, *b.pending}
-    # A seed has one fate of the two sides: pending before excluded, and excluded before failed.
-    excluded = {seed: why for seed, why in {**a.excluded, **b.excluded}.items() if seed not in pending}
-    failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | excluded.keys()}
-    numbers = pairs.select("seed", "x", value=ratio)
-    return SeedSeries(
-        numbers=numbers,
+    return SeedSeries(numbers=pairs.select("seed", "x", value=ratio), **vars(joint_fates(a, b)))
+
+
+def joint_fates(*sides: SeedFates) -> SeedFates:
+    """What became of the seeds of a comparison: pending before excluded, and excluded before failed."""
+    pending = {seed for side in sides for seed in side.pending}
+    excluded = {seed: why for side in sides for seed, why in side.excluded.items() if seed not in pending}
+    apart = pending | excluded.keys()
+    failed = {seed: why for side in sides for seed, why in side.failed.items() if seed not in apart}
+    return SeedFates(
         failed=failed,
-        unmet=frozenset(failed) - a.diverged - b.diverged,
+        unmet=frozenset(failed).difference(*(side.diverged for side in sides)),
         excluded=excluded,
         pending=tuple(sorted(pending)),
-        trained=a.trained or b.trained,
-        bimodal=largest_span(a.bimodal, b.bimodal),
+        trained=any(side.trained for side in sides),
+        bimodal=max((side.bimodal for side in sides if side.bimodal is not None), default=None),
+        clusters={seed: cluster for side in sides for seed, cluster in side.clusters.items()},
     )
-
-
-def largest_span(*spans: float | None) -> float | None:
-    """The largest span, or None if there is none."""
-    return max((span for span in spans if span is not None), default=None)
 
 
 def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:

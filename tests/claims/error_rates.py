@@ -20,7 +20,6 @@ from lnlab.claims.claim import stated_finding
 from lnlab.claims.criterion import Criterion, Null
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.fit import fit_verdict
-from lnlab.claims.kinds.interaction import weighted_sample
 from lnlab.claims.kinds.order import contrast_region
 from lnlab.claims.kinds.power_law import log_log_slopes
 from lnlab.claims.kinds.status import SeedTally, mcnemar_finding, share_finding
@@ -29,7 +28,7 @@ from lnlab.claims.kinds.trend import trend_verdict
 from lnlab.claims.look_book import LookBook
 from lnlab.claims.looks import level
 from lnlab.claims.region import Region
-from lnlab.claims.sample import Sample
+from lnlab.claims.sample import Sample, weighted_sample
 from lnlab.claims.student import judge_sample
 from lnlab.select.series import SeedSeries
 

@@ -5,8 +5,6 @@ Section 41). It is linear in the four numbers, so Student's interval over seeds 
 which 0 lies in it are Fieller's (1954) interval of the ratio of the two effects.
 """
 
-import math
-from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -14,13 +12,13 @@ from pydantic import Field
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.region import declared_region
-from lnlab.claims.sample import Sample, arm_names, arm_of, one_number_per_seed
+from lnlab.claims.sample import arm_names, weighted_sample
 from lnlab.claims.student import judge_sample
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.select.selection import selections_by_word
-from lnlab.select.series import SeedSeries, largest_span, select_series
+from lnlab.select.series import select_series
 from lnlab.tables import Results
 
 
@@ -75,42 +73,3 @@ def interaction(
     statistic = "difference of differences" if part == 1 else f"difference less {part:.3g} of another"
     null = criterion.null(without_effect(part), allowed, ratio=False)
     return judge_sample(statistic, sample, allowed, None, criterion, null)
-
-
-def weighted_sample(series: Sequence[SeedSeries], weights: Sequence[float], names: Sequence[str]) -> Sample:
-    """The sample of ``Σ w x`` within the seed. A seed counts where every side has a number.
-
-    Failures rank worst, as the largest number: the sum is infinite, of the sign of the weight, where they agree on it.
-
-    Args:
-        series: of each side.
-        weights: of each side, none of them 0.
-        names: of each side, for messages.
-    """
-    numbers = [one_number_per_seed(side) for side in series]
-    pending = {seed for side in series for seed in side.pending}
-    excluded = {seed: why for side in series for seed, why in side.excluded.items() if seed not in pending}
-    apart = {*pending, *excluded}
-    failed = {seed: why for side in series for seed, why in side.failed.items() if seed not in apart}
-    signs = {
-        seed: {math.copysign(math.inf, w) for side, w in zip(series, weights, strict=True) if seed in side.failed}
-        for seed in failed
-    }
-    sums: dict[int, float] = {}
-    for seed in sorted(set.intersection(*(set(of_side) for of_side in numbers))):
-        values = [of_side[seed] for of_side in numbers]
-        if None not in values:
-            sums[seed] = math.fsum(w * x for w, x in zip(weights, values, strict=True) if x is not None)
-    return Sample(
-        sums,
-        log=False,
-        trained=any(side.trained for side in series),
-        failed=failed,
-        worst={seed: ends.pop() for seed, ends in signs.items() if len(ends) == 1},
-        excluded=excluded,
-        pending=tuple(sorted(pending)),
-        failing=max(len(side.failed) / side.total if side.total else 0.0 for side in series),
-        bimodal=largest_span(*(side.bimodal for side in series)),
-        clusters={seed: cluster for side in series for seed, cluster in side.clusters.items()},
-        arms=tuple(arm_of(name, side) for name, side in zip(names, series, strict=True)),
-    )
