@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
+from torch.utils._device import _device_constructors
 
 from lnlab.compile.cost.data_passes import asks_for_data, inits_of
 from lnlab.compile.resolve.choices import Registries
@@ -26,7 +26,15 @@ class Undrawn(TorchFunctionMode):
     """Skip draws into tensors without values, except those that torch would refuse.
 
     Torch does such a draw in Python: a third of the time of building a model, and more than half of filling it.
+
+    Args:
+        device: where tensors are made that name none, as inside ``torch.device``. Every call of torch passes through
+            each mode, so that one costs half of two.
     """
+
+    def __init__(self, device: str | None = None) -> None:
+        super().__init__()
+        self.device = device
 
     def __torch_function__(
         self,
@@ -36,6 +44,8 @@ class Undrawn(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         named = kwargs or {}
+        if self.device is not None and func in _device_constructors() and named.get("device") is None:
+            return func(*args, **{**named, "device": self.device})
         if func in _DRAWS:
             tensor = args[0] if args else named["tensor"]
             if tensor.is_meta and _DRAWS[func](*args, **named):
@@ -77,7 +87,7 @@ def initialized_on_meta(setting: ResolvedSetting, registries: Registries) -> nn.
     kind = setting["model"]["kind"]
     build = registries["task"].builder(setting["task"])
     task = _attempt("task", setting["task"]["kind"], lambda: build(Draw(0), ()))
-    with torch.device("meta"), Undrawn():
+    with Undrawn("meta"):
         model: nn.Module = _attempt("model", kind, lambda: build_model(setting, registries, task))
     initialize_on_meta(model, setting, registries)
     return model
@@ -92,7 +102,7 @@ def initialize_on_meta(model: nn.Module, setting: ResolvedSetting, registries: R
     entries = [entry for entry, _ in inits_of(setting["init"], registries)]
     if not any(asks_for_data(entry) or entry.facts.continues for entry in entries):
         init = registries["init"].builder(setting["init"])
-        with torch.device("meta"), Undrawn():
+        with Undrawn("meta"):
             _attempt("init", setting["init"]["kind"], lambda: init(model, Draw(0)))
 
 
@@ -110,7 +120,7 @@ def intervene_on_meta(model: nn.Module, setting: ResolvedSetting, registries: Re
         with intervened(model, optimizer, setting, registries):
             pass
 
-    with torch.device("meta"), Undrawn():
+    with Undrawn("meta"):
         _attempt("interventions", "interventions", intervene)
 
 
@@ -123,7 +133,7 @@ def optimizer_on_meta(model: nn.Module, setting: ResolvedSetting, registries: Re
     chosen = setting["optimizer"]
     if chosen is None:
         return None
-    with torch.device("meta"), Undrawn():
+    with Undrawn("meta"):
         optimizer: Optimizer = _attempt("optimizer", chosen["kind"], lambda: build_optimizer(model, chosen, registries))
     return optimizer
 

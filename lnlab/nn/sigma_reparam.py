@@ -31,7 +31,7 @@ class SigmaLinear(nn.Linear, PostInitHook):
         super().__init__(fan_in, fan_out)
         self.start = start
         self.gain = nn.Parameter(torch.ones(()))
-        self.register_buffer("u", normalize(torch.ones(fan_in), dim=0))
+        self.register_buffer("u", torch.full((fan_in,), fan_in**-0.5))  # what torch normalizes without values is slow
 
     @torch.no_grad()
     def post_init(self) -> None:
