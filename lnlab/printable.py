@@ -2,6 +2,7 @@
 
 import os
 import re
+import unicodedata
 from pathlib import PurePath
 
 _JOINERS = "\u200c\u200d"
@@ -9,6 +10,8 @@ _JOINERS = "\u200c\u200d"
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """Spaces of some width, which Python does not count as printable."""
 _HARMLESS = frozenset(f"\n\t{_JOINERS}{_SPACES}")
+_SUSPECT = re.compile(r"[^ -~\n\t]")
+_OBEYED = ("Cc", "Cf", "Zl", "Zp")
 _ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
@@ -18,9 +21,16 @@ def printable(text: str) -> str:
     It escapes control characters (C0, DEL, C1), marks that change the direction of text, other characters without a
     shape, and lone surrogates. A surrogate that stands for a byte of a path is written as that byte, ``\xe9``.
     """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in _HARMLESS else _escape(c) for c in text)
+    return _SUSPECT.sub(_shown, text)
+
+
+def obeyed_character(text: str) -> str | None:
+    """The first character that moves, reverses or hides what stands around it, or None if there is none.
+
+    Which characters have a shape depends on the version of Unicode, so that one that Python does not know is none.
+    """
+    characters = (match[0] for match in _SUSPECT.finditer(text))
+    return next((c for c in characters if c not in _HARMLESS and unicodedata.category(c) in _OBEYED), None)
 
 
 def printable_line(text: str) -> str:
@@ -39,7 +49,10 @@ def path_as_shown(text: str) -> str:
     return _ESCAPED_BYTE.sub(lambda match: chr(0xDC00 + int(match[1], 16)), text)
 
 
-def _escape(character: str) -> str:
+def _shown(match: re.Match[str]) -> str:
+    character = match[0]
+    if character.isprintable() or character in _HARMLESS:
+        return character
     if "\udc80" <= character <= "\udcff":  # how Python holds a byte of a path that is no UTF-8
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode()

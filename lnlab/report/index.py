@@ -359,7 +359,7 @@ def render_index(cards: Sequence[Card], templates: Path | None = None, *, first:
     jinja = html.template_environment(tuple(folders))
     style = jinja.get_template("style.css").render() + jinja.get_template("index.css").render()
     script = html.template(folders, "index.js") or ""
-    return jinja.get_template("index.html.j2").render(
+    page = jinja.get_template("index.html.j2").render(
         cards=cards,
         groups=grouped_cards(cards),
         first=first,
@@ -374,3 +374,4 @@ def render_index(cards: Sequence[Card], templates: Path | None = None, *, first:
         style=Markup(style),  # noqa: S704 - our own style sheets
         script=Markup(script),  # noqa: S704 - our own script
     )
+    return html.shown_page(page)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from lnlab.printable import printable
 from lnlab.report.cell_matrix import Matrix
 from lnlab.report.rounding import rounded_frame
 from lnlab.report.words.wording import format_number, format_value
@@ -57,7 +58,15 @@ def format_cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple
 
 
 def csv_bytes(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
-    """Every row, numbers rounded. Text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """Every row, numbers rounded, and text as a terminal may show it.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    rows = rows.with_columns(
+        pl.Series(name, [text if text is None else printable(text) for text in rows[name]], dtype=pl.String)
+        for name in headings
+        if rows.schema[name] == pl.String
+    )
     texts = [name for name in headings if rows.schema[name] == pl.String]
     harmless = [
         pl.when(pl.col(c).str.slice(0, 1).is_in(_FORMULA)).then(pl.lit("'") + pl.col(c)).otherwise(pl.col(c)).alias(c)

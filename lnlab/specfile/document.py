@@ -17,6 +17,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
 from lnlab.issues import Code, Issue, Mark, Where
 from lnlab.keys import Json
+from lnlab.printable import obeyed_character
 from lnlab.specfile.scalars import NotPlainData, resolve_plain
 
 MOST_NODES, MOST_ALIASES, DEEPEST = 10_000, 100, 32
@@ -187,6 +188,12 @@ class _Unfolded:
     def _scalar(self, node: ScalarNode) -> Json:
         if any("\ud800" <= character <= "\udfff" for character in node.value):
             self._refuse(node, "half a character (a lone surrogate)", "write the character itself")
+            return ""
+        if character := obeyed_character(node.value):
+            what = (
+                f"the character U+{ord(character):04X}, which shows as none, or moves or reverses what stands around it"
+            )
+            self._refuse(node, what, "remove it")
             return ""
         if node.style is not None:  # quotes and blocks make anything text
             return node.value

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.printable import obeyed_character, printable
 from lnlab.report.folder import save_folder
 from lnlab.report.paper import write
 from lnlab.report.section import sections
@@ -192,8 +193,15 @@ def test_all_strings_are_readable_on_the_page(attacked):
     parsed = Text((attacked / "index.html").read_text())
     flat = " ".join(parsed.text.split())
     for text in STRINGS:
-        visible = " ".join(text.replace("\x07", "\x07").split())
+        visible = " ".join(printable(text).split())
         assert visible in flat
+
+
+def test_no_character_that_a_terminal_or_a_browser_obeys_is_in_a_page_or_a_spreadsheet(attacked):
+    paths = [*attacked.rglob("*.html"), *attacked.rglob("*.csv")]
+    assert len(paths) > 3
+    for path in paths:
+        assert obeyed_character(path.read_text()) is None, path.name
 
 
 class Text(HTMLParser):

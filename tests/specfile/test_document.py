@@ -127,12 +127,25 @@ def test_data_and_the_marks_of_every_key_and_value():
         ("a: .nan", "not a finite number", Mark(1, 4)),
         ('a: "\\ud800"', "lone surrogate", Mark(1, 4)),
         ('"\\ud800": a', "lone surrogate", Mark(1, 1)),
+        ('a: "red \\e[31m"', "U+001B", Mark(1, 4)),
+        ('a: "\\0"', "U+0000", Mark(1, 4)),
+        ('a: ["b", "right\\u202eto left"]', "U+202E", Mark(1, 10)),
+        ("a: right\u202eto left", "U+202E", Mark(1, 4)),
+        ('"a\\u200b": 1', "U+200B", Mark(1, 1)),
+        ('a: "carriage\\rreturn"', "U+000D", Mark(1, 4)),
     ],
 )
 def test_each_kind_of_fault_has_its_place(text, what, mark):
     _, _marks, faults = read_data(text)
     assert [what in fault.what for fault in faults] == [True]
     assert faults[0].place == mark
+
+
+@pytest.mark.parametrize(
+    "text", ["Schrödinger 5\u00a0%", "می\u200cخواهم", "👩\u200d🔬", "a\tb", "日本語", "\U0001facd"]
+)
+def test_text_of_any_language_is_read(text):
+    assert read_data(f'a: "{text}"')[::2] == ({"a": text}, [])
 
 
 def test_every_fault_of_a_text_is_found_at_once():

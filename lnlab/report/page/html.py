@@ -1,6 +1,7 @@
 """The page: Jinja with escaping always on, drawings as JSON data, a policy that lets no other script or style run."""
 
 import base64
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -15,6 +16,7 @@ from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, verdict_label
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
+from lnlab.printable import obeyed_character, printable
 from lnlab.report.charts.render import vega_bundle
 from lnlab.report.facts import ReportFacts
 from lnlab.report.loss_units import loss_item, mean_over
@@ -37,6 +39,9 @@ from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
 
+_CODE = re.compile(r"(<(?:script|style)\b[^>]*>.*?</(?:script|style)>)", re.DOTALL)
+_DATA = '<script type="application/json"'
+_SUSPECT = re.compile(r"[\x80-\U0010ffff]")
 _ONE_WORD = re.compile(r"((?:\w+-)+LN\b|\d[\d.,]*-fold\b)")
 
 
@@ -89,6 +94,21 @@ def template_environment(folders: tuple[Path, ...]) -> Environment:
         "separators": (",", ":"),
     }
     return jinja
+
+
+def shown_page(page: str) -> str:
+    """A page in whose text and data no character of others' is obeyed: each is written as its escape.
+
+    Our own scripts and styles stay as they are: the policy of the page has their digests.
+    """
+    pieces = _CODE.split(page)
+    pieces[::2] = map(printable, pieces[::2])
+    pieces[1::2] = (_SUSPECT.sub(_as_json, piece) if piece.startswith(_DATA) else piece for piece in pieces[1::2])
+    return "".join(pieces)
+
+
+def _as_json(match: re.Match[str]) -> str:
+    return match[0] if obeyed_character(match[0]) is None else json.dumps(match[0])[1:-1]
 
 
 def unbroken_names(text: str) -> Markup:
@@ -199,7 +219,7 @@ def render_page(
         part["arrows"] = [row for row in ordered if row.verdict.claim in arrows]
         part["counts"] = verdict_words.verdict_counts([row.verdict for row in part["verdicts"]])
     questions, more_questions = asked_lines(facts, rows)
-    return jinja.get_template("page.html.j2").render(
+    page = jinja.get_template("page.html.j2").render(
         facts=facts,
         questions=questions,
         more_questions=more_questions,
@@ -246,6 +266,7 @@ def render_page(
         provenance=provenance.provenance_pairs(facts, results),
         commands=provenance.command_lines(facts),
     )
+    return shown_page(page)
 
 
 def _difference_table(
@@ -274,16 +295,18 @@ def figure_pages(
     files = {}
     for drawn in drawn_parts:
         for figure in part_of_page(drawn, single=False)["figures"]:
-            files[f"figures/{figure['stem']}.html"] = template.render(
-                facts=facts,
-                figure={**figure, "source": f"{figure['stem']}.svg", "caption": figure["chart"].caption},
-                theme=dict(THEME),
-                lean=True,  # its data stand beside it
-                policy=policy(style, None),
-                script_path=script_path,
-                style=Markup(style),  # noqa: S704 - our own style sheet
-                symbols=VERDICT_SYMBOLS,
-                classes=verdict_words.VERDICT_CLASSES,
+            files[f"figures/{figure['stem']}.html"] = shown_page(
+                template.render(
+                    facts=facts,
+                    figure={**figure, "source": f"{figure['stem']}.svg", "caption": figure["chart"].caption},
+                    theme=dict(THEME),
+                    lean=True,  # its data stand beside it
+                    policy=policy(style, None),
+                    script_path=script_path,
+                    style=Markup(style),  # noqa: S704 - our own style sheet
+                    symbols=VERDICT_SYMBOLS,
+                    classes=verdict_words.VERDICT_CLASSES,
+                )
             ).encode()
     return files
 
