@@ -77,6 +77,8 @@ const draw = (figure) => {
   for (const view of [spec, ...(spec.vconcat ?? [])]) {
     if (view.height === 340 || view.height === 350) view.height = Math.max(230, Math.min(view.height, Math.round(0.62 * place.parentElement.clientWidth)));
   }
+  // rows stand closer together where the page is narrow
+  if (spec.usermeta?.narrow && own.width < 480) spec.height = spec.usermeta.narrow;
   if (spec.vconcat) {
     // beside the numbers of the axis; below each other they are equally wide
     for (const view of spec.vconcat) view.width = place.parentElement.clientWidth - 60 - (spec.usermeta?.beside ?? 0);

@@ -19,6 +19,8 @@ _SHADES: Mapping[str, tuple[str, ...]] = {
     "#882255": ("#882255", "#430A25", "#BC6A90"),
 }
 """Each colour and two other shades: for series of one family. All have a contrast of 2 on the page, light or dark."""
+GREY, MOST_INKED = "#9a958c", 4
+"""The colour of series that stand back, and the most that have one of their own where others stand back."""
 MOST_TOLD_APART = 8
 """The most series of one panel: each has a hue of its own where no family shares one."""
 MOST_PANELS = sum(len(shades) for shades in _SHADES.values())

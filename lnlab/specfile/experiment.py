@@ -271,13 +271,14 @@ class AuthorAnswer(BaseModel):
 
     In ``says``, ``{id}`` is the estimate of a claim with its interval, ``{id.estimate}`` the estimate alone and
     ``{id.n}`` the number of seeds. ``while`` has the verdicts that it was written for, and ``profile`` the profile
-    whose results it is about.
+    whose results it is about. ``words`` explains names of the page to who is not of the field.
     """
 
     model_config = _CLOSED
     says: _Sentence
     while_: Annotated[Mapping[str, VerdictWord], Field(alias="while")] = {}
     profile: str | None = AUTHORED
+    words: Mapping[str, _Sentence] = {}
 
 
 class Experiment(BaseModel):

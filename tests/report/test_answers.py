@@ -174,8 +174,8 @@ def test_the_forest_has_one_axis_for_each_unit():
 def test_numbers_of_a_unit_that_lie_far_apart_have_a_logarithmic_axis():
     near = replace(BASE, measure="value", quantity="final_nll")
     far = replace(near, claim="far", estimate=750.0, low=710.0, high=790.0, seeds={})
-    assert titles(forest_section([near])) == ["final nll, nats per token"]
-    assert titles(forest_section([near, far])) == ["final nll, nats per token (log scale)"]
+    assert titles(forest_section([near])) == ["final validation loss, nats per token"]
+    assert titles(forest_section([near, far])) == ["final validation loss, nats per token (log scale)"]
 
 
 @pytest.mark.parametrize("low", [0.0, -math.inf])

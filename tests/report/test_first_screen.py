@@ -79,7 +79,7 @@ def test_a_difference_in_columns_is_said_as_a_sentence(written):
 def test_the_tally_leads_to_the_list_and_the_setting_stands_once(written, small):
     page = written()
     tally = re.search(r'<p class="tested counts"><a href="#verdicts">(.*?)</a>', page, re.DOTALL)
-    assert read(tally[1]) == "✓ 1 supported, ? 4 undecided, – 1 not testable here"
+    assert read(tally[1]) == "Claims: ✓ 1 supported, ? 4 undecided, – 1 not testable here"
     assert tally.start() < page.index('id="verdicts"')
     assert page.count(scope_in_words(small[2][0].scope)) == 1
 

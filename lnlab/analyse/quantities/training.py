@@ -63,7 +63,10 @@ def final_losses(results: Results) -> pl.DataFrame:
 @quantities.register(
     "final_nll",
     words=QuantityWords(
-        "final nll", "{nats} per {item}", "validation negative log likelihood at the end of training", larger_is="worse"
+        "final validation loss",
+        "{nats} per {item}",
+        "validation negative log likelihood at the end of training",
+        larger_is="worse",
     ),
     of=("nll",),
     trained=True,

@@ -18,8 +18,8 @@ _HALF_WIDTH, _HALF_HEIGHT = 0.44, 0.24
 """Half the size of a box, in columns and rows."""
 _PORT = 0.16
 """Columns between the middle of a box and an arrow that comes from, or goes to, another column."""
-_ROW, _WIDTH = 104, 780
-"""Points from one row to the next, and across the drawing on paper."""
+_ROW, _NARROW_ROW, _WIDTH = 104, 69, 780
+"""Points from one row to the next, the same on a phone, and across the drawing on paper."""
 _LINE_LETTERS, _LINE, _LINE_BREAK = 16, 15, "|"
 """Letters in a line of a box (three boxes fit side by side on a phone), points between lines, and the line break."""
 _NUMBER, _SYMBOL = 19, 15
@@ -128,7 +128,8 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -
         text.encode(x=_x("x", x), y=_y("y", y), text=alt.Text("label:N")),
         *_labels(edges, x, y),
     ]
-    return vega_lite(alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1)))
+    drawn = vega_lite(alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1)))
+    return drawn | {"usermeta": {"narrow": _NARROW_ROW * (rows + 1)}}
 
 
 def _x(field: str, scale: "alt.Scale") -> "alt.X":

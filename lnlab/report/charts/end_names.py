@@ -21,7 +21,7 @@ _LEADER = 12
 """Pixels from the edge of the panel to a name."""
 _MOST_LETTERS, _LONG = 17, 12
 """A line of a name is no longer, as it takes its room from the panel on a phone. A long name stands in two lines."""
-_BREAK = "↵"
+BREAK = "↵"
 """Between the lines of a name: a control character would not reach the drawing."""
 _SAME_END = 0.03
 """How far apart lines may end, as a share of the axis."""
@@ -61,11 +61,11 @@ def end_names(points: pl.DataFrame, style: SeriesStyle, x: Axis, y: Axis) -> End
         return None
     places = {name: (_share(x, at), _share(y, value)) for name, (at, value) in ends.items()}
     across = [place for place, _ in places.values()]
-    labels = {name: _two_lines(name) for name in style.series}
+    labels = {name: in_two_lines(name) for name in style.series}
     if max(across) - min(across) > _SAME_END or not all(0 <= height <= 1 for _, height in places.values()):
         return None
-    widest = max(len(line) for label in labels.values() for line in label.split(_BREAK))
-    heights = {name: _LINE * (label.count(_BREAK) + 1) for name, label in labels.items()}
+    widest = max(len(line) for label in labels.values() for line in label.split(BREAK))
+    heights = {name: _LINE * (label.count(BREAK) + 1) for name, label in labels.items()}
     if widest > _MOST_LETTERS or sum(heights.values()) > _LEAST_HEIGHT:
         return None
     # from the foot upwards; lines that end alike are named in the order of the sweep, from above
@@ -114,7 +114,7 @@ def name_layers(names: EndNames, x: Axis, y: Axis, colour: Any) -> list[Any]:
         color=colour,
     )
     words = base.mark_text(
-        align="left", baseline="middle", dx=_LEADER, fontSize=_FONT_SIZE, lineBreak=_BREAK, lineHeight=_LINE
+        align="left", baseline="middle", dx=_LEADER, fontSize=_FONT_SIZE, lineBreak=BREAK, lineHeight=_LINE
     )
     return [
         leaders,
@@ -128,14 +128,14 @@ def name_layers(names: EndNames, x: Axis, y: Axis, colour: Any) -> list[Any]:
     ]
 
 
-def _two_lines(name: str) -> str:
+def in_two_lines(name: str) -> str:
     """A long name in two lines, broken behind a comma, else at the blank next to its middle."""
     blanks = [place for place, letter in enumerate(name) if letter == " "]
     commas = [place for place in blanks if name[place - 1] == ","]
     if len(name) <= _LONG or not blanks:
         return name
     place = min(commas or blanks, key=lambda place: abs(place - len(name) / 2))
-    return f"{name[:place]}{_BREAK}{name[place + 1 :]}"
+    return f"{name[:place]}{BREAK}{name[place + 1 :]}"
 
 
 def _share(axis: Axis, value: float) -> float:

@@ -200,6 +200,7 @@ def render_page(
     answers = [
         {
             "says": fill_answer(answer["says"], verdicts),
+            "words": answer.get("words") or {},
             "changed": [(rows.get(c), c, answer["while"][c]) for c in outdated_claims(answer, verdicts)],
         }
         for answer in answers_of_profile(facts)

@@ -15,6 +15,9 @@ from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
 from lnlab.report.data.convergence_cells import columns_in_order, convergence_source_rows, norm_name, unjudged_runs
+from lnlab.report.data.figure import SEED_SCHEMA, FigureData, estimate_headings
+from lnlab.report.data.series import mean_points
+from lnlab.report.figures.dots import Dots
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.statistic import MEAN
@@ -132,7 +135,29 @@ def candidates(
         statistics=((MEAN, exact),),
         notes=() if all(score.whole for score in ranked) else ("Candidates with fewer columns come last.",),
     )
-    return Section(finding, tables=(table,), missing=missing_note, rows=rows)
+    names = tuple(score.name for score in ranked)
+    values = [(None, s.name, n, 0.0, seed, error) for n, s in enumerate(ranked) for seed, error in s.errors.items()]
+    seeds = pl.DataFrame(values, schema=SEED_SCHEMA, orient="row")
+    figure = Dots(
+        data=FigureData(
+            seeds=seeds,
+            points=mean_points(seeds, log=False),
+            names=names,
+            families=tuple(range(len(names))),
+            missing=missing_note,
+            rows=rows,
+        ),
+        title=("steps from the published boundaries,", "on the grid of learning rates"),
+        levels={f"{format_value(at_most)} steps": at_most},
+        statistic=MEAN,
+        subject="Distance of the convergence boundaries from the published ones, in steps of the learning-rate grid, a "
+        "mean over columns",
+        notes=("Small dots: single seeds.",),
+        shows="Dot plot of the distance from the published boundaries, a row for each candidate",
+        finding=finding,
+        headings={"series": "candidate", **estimate_headings("steps")},
+    )
+    return figure.section(table)
 
 
 def _bounds(numbers: Sequence[float]) -> tuple[float, float] | tuple[None, None]:

@@ -206,8 +206,11 @@ def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, 
 @pytest.mark.parametrize(
     ("second", "text"),
     [
-        ([2.0, 2.2, 2.1], "The best learning rate is 0.001 or 0.01, indistinguishable over seeds (final nll 2.1)"),
-        ([2.5, 2.7, 2.58], "The best learning rate is 0.001 (final nll 2.1)"),
+        (
+            [2.0, 2.2, 2.1],
+            "The best learning rate is 0.001 or 0.01, indistinguishable over seeds (final validation loss 2.1)",
+        ),
+        ([2.5, 2.7, 2.58], "The best learning rate is 0.001 (final validation loss 2.1)"),
     ],
 )
 def test_a_basin_names_one_best_value_only_where_seeds_tell_it_from_the_next(second, text):

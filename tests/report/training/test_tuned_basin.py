@@ -51,7 +51,8 @@ def judged(trained):
 def test_each_decision_has_its_own_grid_and_the_sentence_is_of_that(judged):
     section = basin(judged, DECISIONS)
     assert section.finding == (
-        "Post-LN is best at the learning rate 0.003 (final nll 5.2); Pre-LN is best at the learning rate 1 (final nll "
+        "Post-LN is best at the learning rate 0.003 (final validation loss 5.2); "
+        "Pre-LN is best at the learning rate 1 (final validation loss "
         "4.2), the largest of the grid; the optimum may lie beyond it"
     )
     (chart,) = section.charts
