@@ -56,7 +56,7 @@ def section_selections(section: _Section) -> list[Conditions]:
     """The selections that a section draws. Empty if its kind has other keys for what it reads."""
     if section["kind"] == "candidates":  # each keeps every loss that decides whether its runs have converged
         return [{"quantity": "converged", **candidate["where"]} for candidate in section["candidates"]]
-    if isinstance(section.get("quantity"), str) and section["kind"] != "time_to_target":
+    if isinstance(section.get("quantity"), str):
         return [{"quantity": section["quantity"], **(section.get("where") or {})}]
     return list(selections_of_claim(section)) if section.get("of") else []
 

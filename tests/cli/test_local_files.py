@@ -94,7 +94,7 @@ def test_the_page_says_how_many_rows_are_used_and_the_terminal_which_sections_ha
     check, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setenv("LNLAB_STORE", str(tmp_path / "store"))
-    empty = "  - {title: The spectrum, kind: spectral_density}\n  - {kind: extremes}\n"
+    empty = "  - {title: The spectrum, kind: spectral_density}\n  - {kind: cumulative_spectrum}\n"
     spec = SPEC.replace("report: [", "report:\n  - ").replace("}}]\n", "}}\n") + empty
     assert check("t.csv", lines(rows=[*ROWS, ROWS[0], ROWS[0]]).encode(), spec=spec)[0] == 0
     assert main(["run", "s.yaml", "--quiet", "-w", "1"]) == 0
@@ -102,7 +102,7 @@ def test_the_page_says_how_many_rows_are_used_and_the_terminal_which_sections_ha
     assert main(["report", "s.yaml"]) == 0
     assert capsys.readouterr().err.splitlines()[-1] == (
         "s.yaml: left out of the page, with nothing to show: section 2 “The spectrum” (There is no spectrum of the "
-        "Hessian of all parameters), section 3 (There is no spectrum)"
+        "Hessian of all parameters), section 3 (There is no spectrum of the Hessian of all parameters)"
     )
     page = (tmp_path / "reports" / "s" / "index.html").read_text()
     assert "200 of 202 sentences are used; 2 repeat an earlier one (the first: row 201)." in page

@@ -19,7 +19,6 @@ from lnlab.report.compose import ReportPart
 from lnlab.report.folder import joined_schema
 from lnlab.report.page.figures import draw_parts, figure_files, spec_with_data
 from lnlab.report.page.notebook import notebook_text
-from lnlab.report.sections.extremes import OVER_BATCH_PARTS, OVER_SEEDS, OVER_START_VECTORS, RESIDUAL, extremes
 from lnlab.report.sections.spectra import cumulative_spectrum, spectral_density
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
@@ -127,35 +126,8 @@ def test_both_tails_are_counted_by_weight(spectra, golden):
     assert "NaN" not in to_svg(spec_with_data(chart))
 
 
-def test_the_three_spreads_of_the_table_are_kept_apart(spectra, golden):
-    section = extremes(spectra)
-    (table,) = section.tables
-    rows = {(r["variant"], r["number"], r["statistic"]): r for r in table.rows.iter_rows(named=True)}
-    tops = [3 * (2 + 0.02 * s) for s in (1, 2, 3)]
-    low, high = stats.t.interval(0.95, 2, np.mean(tops), stats.sem(tops))
-    found = rows["Post-LN", "largest_eigenvalue", OVER_SEEDS]
-    assert [found[c] for c in ("estimate", "low", "high")] == pytest.approx([np.mean(tops), low, high])
-    assert rows["Post-LN", "largest_eigenvalue", RESIDUAL]["estimate"] == pytest.approx(1e-3)
-    traces = np.array([[SIZE * np.dot(*nodes_of("pre", s, d)[:2]) for d in (1, 2)] for s in (1, 2, 3)])
-    expected = math.sqrt((traces.var(axis=1, ddof=1) / 2).mean())
-    assert rows["Pre-LN", "curvature_trace", OVER_START_VECTORS]["estimate"] == pytest.approx(expected)
-    tops = np.array([[2 + 0.02 * (s + 10 * p) for p in (1, 2)] for s in (1, 2, 3)])
-    expected = math.sqrt(tops.var(axis=1, ddof=1).mean())
-    assert rows["Pre-LN", "largest_eigenvalue", OVER_BATCH_PARTS]["estimate"] == pytest.approx(expected)
-    assert ("Pre-LN", "largest_eigenvalue", OVER_START_VECTORS) not in rows
-    assert rows["Pre-LN", "outliers", OVER_SEEDS]["estimate"] == 2
-    golden(section.finding)
-
-
-def test_a_matrix_has_a_table_and_choices_narrow_them(spectra):
-    ggn = [row for p in FACTORS for s in (1, 2, 3) for row in rows_of(p, s, "ggn")]
-    both = results_of([*spectra.tables["spectra"].iter_rows(named=True), *ggn])
-    assert [t.caption[:13] for t in extremes(both).tables] == ["Hessian of al", "GGN of all pa"]
-    assert len(extremes(both, operators=["ggn"]).tables) == 1
-
-
 def test_they_are_made_again_from_their_own_rows(spectra):
-    for section in (spectral_density, cumulative_spectrum, extremes):
+    for section in (spectral_density, cumulative_spectrum):
         made = section(spectra)
         again = section(Results(spectra.runs, spectra.axes, {**spectra.tables, **made.rows}))
         assert again.finding == made.finding
@@ -165,7 +137,6 @@ def test_they_are_made_again_from_their_own_rows(spectra):
 def test_nothing_measured_is_a_sentence_and_two_spectra_of_one_step_are_refused(spectra, golden):
     for section in (spectral_density, cumulative_spectrum):
         golden(section(spectra, operator="ggn").finding)
-    golden(extremes(results_of([])).finding)
     later = results_of([*rows_of("post", 1), *rows_of("post", 1, step=5)])
     twice = rows_of("post", 1)
     with pytest.raises(LabError, match="at one step"):

@@ -54,7 +54,7 @@ def time_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
 @quantities.register(
     "epochs_to_target",
     words=QuantityWords(
-        "time to target",
+        "epochs to target",
         "epochs",
         "until the validation nll, interpolated linearly, first reaches the target",
         larger_is="worse",

@@ -81,6 +81,9 @@ def dots(
             reference = other["row"][0] if is_row and other.height else None
         parts.append(found.select("run", "row", "seed", "step", "x", "value"))
     every = pl.concat(parts)
+    if every.is_empty():
+        what = f"There is no number of the {quantity_name(quantity)}"
+        return Section(what, missing=missing_runs_sentence(taken.runs), rows=merged_rows(*stored))
     finite = every.filter(pl.col("value").is_finite())
     drawn = finite.filter(pl.col("value") > 0) if log else finite
     counts = {} if is_rate(selection) else unfinished_places(results, taken.rows, (rows, "quantity"), selection)

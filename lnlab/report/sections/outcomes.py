@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from lnlab.analyse.quantities.targets import TARGET_FACTOR
 from lnlab.keys import Json
 from lnlab.report.data.run_outcomes import (
     SeriesOutcome,
@@ -27,7 +28,9 @@ from lnlab.tables import Results
 _LEARNED, _LEARNED_THRESHOLD = "learned_fraction", 0.9
 """A run that has learned more than this share of what can be learned has trained."""
 _NUMBERS = ("final_nll", "best_nll_of_run", "sum_learning_rate")
-_DIVERGED = "diverged"
+_TIMES = ("time_to_target", "epochs_to_target")
+"""A run that diverged, or never gets there, takes longer than all others."""
+_DIVERGED, _NEVER = "diverged", "not reached"
 OUTCOME_SCHEMA = {
     "variant": pl.String,
     "what": pl.String,
@@ -48,7 +51,8 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
     A run has learned if its learned fraction, measured against ``reference`` in ``where``, is above 0.9; there is no
     such column where no reference is named and one is needed. ``numbers`` are quantities of a whole run: its final and
     its best loss and the sum of its learning rates by default; those that nobody has measured have no column. A run
-    that diverged ranks worst.
+    that diverged ranks worst. ``time_to_target`` and ``epochs_to_target`` count up to a loss that all compared variants
+    reach.
     """
     runs, names = labelled_runs(results, where or {})
     selection = where or {}
@@ -74,7 +78,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
             f"{len(variant.diverged)}/{n}{f' at step {steps}' if steps else ''}",
         )
         cells = [f"{_learned(variant)}/{n}"] if learned else []
-        cells += [median_with_range(variant.numbers[quantity]) for quantity in columns]
+        cells += [median_with_range(variant.numbers[name], _NEVER if name in _TIMES else _DIVERGED) for name in columns]
         cells += [str(variant.others)] if others else []
         body.append((*((text, False) for text in (variant.name, *texts)), *((text, True) for text in cells)))
         counts = {"finished": variant.finished, "diverged": len(variant.diverged), "missing": variant.others}
@@ -93,6 +97,13 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
         subject += f". A run has learned if its learned fraction is above 0.9: {scale}"
     if columns:
         subject += f". Columns: {'; '.join(map(quantity_with_unit, columns))}"
+    notes = ["Diverged runs rank worst."] if columns else []
+    if any(column in _TIMES for column in columns):
+        compared = reference_text({**selection, "quantity": _TIMES[0]})
+        notes.append(
+            f"Target: {TARGET_FACTOR} times the highest median final validation loss of {compared}, interpolated "
+            "linearly; variants that learned less than a quarter of the best do not count."
+        )
     of_columns = exact.filter(pl.col("what").is_in([quantity_name(column) for column in columns]))
     heads = ("variant", "finished", "diverged", *(["learned"] if learned else []), *map(quantity_name, columns))
     table = Table(
@@ -102,7 +113,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
         Grid("", (*heads, *(["missing"] if others else [])), tuple(body)),
         statistics=((MEDIAN_AND_RANGE, of_columns),),
         replicate="run",
-        notes=("Diverged runs rank worst.",) if columns else (),
+        notes=tuple(notes),
     )
     return Section(_finding(variants, quantities), tables=(table,), missing=missing_runs_sentence(runs), rows=rows)
 

@@ -3,7 +3,6 @@
 import math
 from statistics import median
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -11,13 +10,13 @@ from lnlab.report.charts.render import to_svg
 from lnlab.report.data.basin_runs import SweepRuns
 from lnlab.report.data.figure import SEED_SCHEMA, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.data.run_outcomes import labelled_runs
 from lnlab.report.data.series import median_points
 from lnlab.report.figures.basin import basin_finding
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.page.html import unbroken_names
 from lnlab.report.sections.basin import basin
 from lnlab.report.sections.outcomes import outcomes
-from lnlab.report.sections.time_to_target import time_to_target
 from lnlab.report.write import write_report
 from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import Results, table_schema
@@ -140,44 +139,19 @@ def test_a_series_of_which_all_runs_diverged_has_no_best(trained, golden):
     assert "NaN" not in to_svg(spec_with_data(section.charts[0]))
 
 
-def when(target, losses):
-    """Oracle: numpy's interpolation of the step at which a falling loss, seen every 20 updates, is at the target."""
-    looks = range(0, 201, 20)
-    return float(np.interp(-target, [-loss for loss in losses], looks)) if losses[-1] <= target else math.inf
-
-
-def test_the_time_to_a_target_in_updates_and_epochs(grid, course):
-    target = 3.0
-    at = {
-        (p, lr): sorted(
-            when(target, [course(p, lr, seed, n) + 0.2 for n in range(0, 201, 20)])
-            for seed in (range(1, 6) if p == "post" else range(1, 5))
-        )
-        for p in ("post", "pre")
-        for lr in GRID
-    }
-    section = time_to_target(grid, target=target)
-    exact = section.tables[0].rows
-    for (p, lr), steps in at.items():
-        if (p, lr) == ("post", 3e-3):
-            continue
-        name = f"{'Post' if p == 'post' else 'Pre'}-LN, learning rate {lr:g}"
-        found = exact.filter(variant=name)
-        assert found.filter(what="updates")["estimate"].item() == pytest.approx(median(steps))
-        assert found.filter(what="epochs")["estimate"].item() == pytest.approx(median(steps) / 40)
-    line = texts(section)["Post-LN, learning rate 0.003"]
-    assert line[1:] == ["0/5", "not reached", "not reached"]
-    assert "do not reach it" in section.finding or "does not reach it" in section.finding
-
-
-def test_without_a_target_the_quantity_of_that_name_is_taken(grid, golden):
+def test_the_time_to_a_target_is_the_quantity_of_that_name(grid, golden):
     if "time_to_target" not in quantities.entries:
-        golden(time_to_target(grid).finding)
         return
-    section = time_to_target(grid)
-    golden(section.tables[0].caption)
-    named = time_to_target(grid, where={"placement": ["post", "pre"], "reference": {"placement": "pre"}})
-    golden(named.tables[0].caption)
+    where = {"placement": ["post", "pre"], "reference": {"placement": "pre"}}
+    table = outcomes(grid, where=where, numbers=["time_to_target", "epochs_to_target"]).tables[0]
+    golden(table.caption)
+    taken = quantities["time_to_target"].build(grid, where["reference"])
+    runs, _ = labelled_runs(grid, where)
+    by_series = runs.join(taken.select("run", "value"), on="run").group_by("series").agg("value")
+    for series, values in by_series.iter_rows():
+        found = table.rows.filter(variant=series, what="time to target").row(0, named=True)
+        assert found["estimate"] == pytest.approx(median(values))
+        assert (found["lowest" if "lowest" in found else "low"], found["high"]) == (min(values), max(values))
 
 
 def test_whether_runs_have_learned_is_said_where_a_reference_says_it(grid, golden):
@@ -192,13 +166,12 @@ def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, 
         sections=(
             {"kind": "outcomes", "numbers": [END]},
             {"kind": "basin", "quantity": END},
-            {"kind": "time_to_target", "target": 3.5},
         )
     )
     page, *_ = write_report(tmp_path, given, grid, []).files
     text = page.read_text()
     assert "could not be made" not in text
-    for section in (outcomes(grid, numbers=[END]), basin(grid, quantity=END), time_to_target(grid, target=3.5)):
+    for section in (outcomes(grid, numbers=[END]), basin(grid, quantity=END)):
         assert f"<h2>{unbroken_names(section.finding)} <a" in text
     assert (tmp_path / "tables" / "table-1.tex").read_text().count("/5") >= 6
 

@@ -20,7 +20,6 @@ SECTIONS = (
     {"kind": "basin", "quantity": "toy_last"},
     {"kind": "histogram", "quantity": "gradient_size"},
     {"kind": "outcomes", "numbers": ["toy_last"]},
-    {"kind": "time_to_target", "target": 3.2},
 )
 
 
