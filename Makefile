@@ -9,7 +9,7 @@ MAKEFLAGS += --jobs=2
 # Processes that tests start share the compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test everything lint types floors unit all-tests reports profiles coverage site reference index locks numbers error_rates keys golden mutants power size threads torture clean
+.PHONY: demo test everything lint types floors unit all-tests reports profiles coverage site reference index locks notebooks numbers error_rates keys golden mutants power size threads torture clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -65,6 +65,10 @@ index: $(VENV)/.ready
 # The lock of every committed report: what it says, in one small file beside its spec.
 locks: $(VENV)/.ready
 	$(BIN)/lnlab lock --all
+
+# The notebooks of docs/examples, one for each way into lnlab, with their outputs.
+notebooks: $(VENV)/.ready
+	$(BIN)/python .ci/notebooks.py docs/examples/door_*.ipynb
 
 # The numbers of every registered piece on a tiny input; those that moved without a raised version are named, not kept.
 numbers: $(VENV)/.ready

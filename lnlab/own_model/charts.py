@@ -66,7 +66,7 @@ def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
         shown = rows.with_columns(path=path.fill_null("all parameters"))
         color = alt.Color("setting:N") if rows["setting"].n_unique() > 1 else alt.Undefined
         base = alt.Chart(shown, width=360).encode(
-            alt.X("value:Q", title=title, scale=value), alt.Y("path:N", title=None, sort=None), color
+            alt.X("value:Q", title=title, scale=value), alt.Y("path:N", title=None, sort=None), color=color
         )
         by_parameter: AnyChart = base.mark_point(filled=True, opacity=0.6)
         return by_parameter

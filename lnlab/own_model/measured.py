@@ -92,8 +92,9 @@ class Measurements:
                 (self.results.runs.height, "run"),
             )
         )
-        kinds = ", ".join(dict.fromkeys(str(choice["kind"]) for choice in self.probes))
-        return f"Measurements({', '.join(counts)}: {kinds})"
+        stored = (name for names in self.results.row_counts().values() for name in names)
+        kinds = dict.fromkeys([str(choice["kind"]) for choice in self.probes] or stored)
+        return f"Measurements({', '.join(counts)}: {', '.join(kinds)})"
 
     def _repr_html_(self) -> str:
         """The quantities, and the verdicts where claims were judged."""
