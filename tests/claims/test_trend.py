@@ -9,7 +9,7 @@ import scipy.stats
 
 from lnlab.analyse.statistics.page_trend import page_test
 from lnlab.claims.criterion import ONE_LOOK
-from lnlab.claims.kinds.trend import trend_verdict
+from lnlab.claims.kinds.trend import MIN_TAU, trend_verdict
 from lnlab.claims.levels import unfit_reason
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
@@ -65,6 +65,14 @@ def test_of_an_order_that_is_not_clear_it_says_how_many_seeds_alike_would_make_i
     repeated = (np.tile(matrix, (times, 1)) for times in range(1, 30))
     enough = next(len(seeds) for seeds in repeated if page_test(seeds)[0] <= ONE_LOOK.next_level / 2)
     assert 0.9 < stated / enough < 1.3
+
+
+def test_a_median_tau_of_exactly_the_least_is_enough():
+    """Of ten pairs of levels one is the wrong way round in every seed: 9/10 - 1/10."""
+    matrix = np.array([[1.0, 2, 3, 5, 4]] * 8)
+    assert scipy.stats.kendalltau(range(5), matrix[0]).statistic == pytest.approx(MIN_TAU, rel=1e-15)
+    sample = Sample({seed: 4 + 0.01 * seed for seed in range(8)}, log=True, trained=False)
+    assert trend_verdict(sample, matrix, Region(low=1.5))[0] == "supported"
 
 
 def test_high_ends_without_order_between_are_not_a_trend(verdict, golden):

@@ -44,6 +44,20 @@ def test_a_value_pins_an_axis_and_a_list_replaces_its_values(base, document):
     )
 
 
+def test_of_several_pins_of_a_path_the_last_counts(base, document):
+    profile = "profiles: {p: {placement: post}}\n"
+    for arguments, word in ((["placement=pre"], "pre"), (["placement=pre", "placement=post"], "post")):
+        made = drafted(document, base + SWEEP + profile, "p", *arguments)
+        assert made.pins["placement"].value == made.data["placement"] == word
+
+
+def test_of_methods_whose_names_begin_alike_the_longest_that_fits_is_meant(base, document):
+    methods = "methods: {a: {norm: rms}, a.norm: {placement: post}}\nsweep: [{method: [a, a.norm]}]\n"
+    made = drafted(document, base + methods, None, "methods.a.norm.placement=pre")
+    assert made.issues == []
+    assert made.data["methods"] == {"a": {"norm": "rms"}, "a.norm": {"placement": "pre"}}
+
+
 def test_a_replaced_sweep_decides_what_is_an_axis(base, document):
     made = drafted(document, base + SWEEP, None, "placement=pre", "sweep=[{model.layers: [1]}]")
     assert made.pins == {}

@@ -12,6 +12,10 @@ from tests.curvature.matrices import Matrix, generators, rotated
 VALUES = torch.cat([torch.randn(120, generator=torch.Generator().manual_seed(2)).double(), torch.tensor([9.0, -6.0])])
 
 
+ONE_INSIDE_THE_OTHER = [([0.0, 2.0], [0.5, 0.5], [0.125, 0.25]), ([1.0, 3.0], [0.25, 0.75], [0.375, 0.5])]
+"""Nodes, weights and residuals of two measures."""
+
+
 def run(steps, *, seed=0, until=None, reorthogonalize=True):
     given = start(122, *generators(1, seed))[None]
     return lanczos(Matrix(rotated(VALUES)).matvec, given, steps, until=until, reorthogonalize=reorthogonalize)[0]
@@ -59,6 +63,24 @@ def test_the_mean_of_measures_is_a_measure():
     assert found.weights.sum().item() == pytest.approx(1, abs=1e-12)
     assert found.moment(2) == pytest.approx(sum(q.moment(2) for q in parts) / 3)
     assert (found.nodes.diff() >= 0).all()
+
+
+def test_nodes_of_a_mean_keep_their_residuals():
+    one, other = (Quadrature(*map(torch.tensor, part)) for part in ONE_INSIDE_THE_OTHER)
+    found = mean_quadrature([one, other])
+    assert found.nodes.tolist() == [0, 1, 2, 3]
+    assert found.weights.tolist() == [0.25, 0.125, 0.25, 0.375]
+    assert found.residuals.tolist() == [0.125, 0.375, 0.25, 0.5]
+
+
+def test_a_run_goes_on_while_one_end_does_not_stand():
+    """Its start has next to nothing of the lowest eigenvector: the measure stands before that end does."""
+    given = start(122, *generators(1))
+    given[-1] *= 1e-4
+    given = (given / given.norm())[None]
+    found = gauss(lanczos(Matrix(torch.diag(VALUES)).matvec, given, 122, until=measure_converged(0.03))[0])
+    assert max(found.residuals[0], found.residuals[-1]) <= 0.03 * 15.1
+    assert found.nodes[[0, -1]].tolist() == pytest.approx([-6, 9], abs=0.03 * 15)
 
 
 def test_it_ends_when_nothing_moves():

@@ -18,7 +18,7 @@ from lnlab.store import files, packing
 from lnlab.store.packs import Packs
 from lnlab.store.records.coverage import superseded_records
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.records import read_trajectory
+from lnlab.store.records.records import StoreReader, read_trajectory
 from lnlab.store.records.states import latest_state, save_state
 from lnlab.store.segments import encode_segment
 from lnlab.store.store import Store
@@ -254,6 +254,34 @@ def test_a_stretch_that_alone_holds_something_is_never_dropped(store, root):
     shutil.copytree(twice.folder, trajectory_folder(root, unit.key) / twice.folder.name)
     records = read_trajectory(root, unit.key).records
     assert [each.folder.name for each in superseded_records(records)] == [twice.folder.name]
+
+
+def test_a_damaged_stretch_whose_measurement_nobody_took_again_stays_as_the_reason(store, root):
+    unit = trajectory_of(1, 1)
+    for only in (unit.measurements[:1], unit.measurements[1:]):
+        record(store, unit, only=only)
+    first, second = read_trajectory(root, unit.key).records
+    flip(second.folder / "sites.parquet", 800)
+    assert superseded_records([first], [second]) == []
+    record(store, unit)
+    (_, again) = read_trajectory(root, unit.key).records
+    assert superseded_records([first, again], [second]) == [second]
+
+
+def test_what_is_packed_while_it_is_read_is_seen(full, root, plan, monkeypatch):
+    """Folders are read before packs: what moves meanwhile is in one of them."""
+    reader = StoreReader(root)
+    read = reader.packs.read
+
+    def packed_behind(trajectories):
+        found = read(trajectories)
+        packing.pack_store(root)
+        return found
+
+    monkeypatch.setattr(reader.packs, "read", packed_behind)
+    contents = dict(reader.read_all([unit.key for unit in plan.trajectories]))
+    assert loose(root) == []
+    assert [len(each.records) for each in contents.values()] == [1] * 4
 
 
 @pytest.mark.nightly

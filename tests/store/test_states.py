@@ -82,7 +82,9 @@ def test_a_state_that_could_not_be_written_is_not_there_and_the_one_before_is(ke
         with pytest.raises(StoreError):
             save_state(kept, saved(20 + n))
         monkeypatch.undo()
-        assert latest_state(kept, 99) in (saved(20), saved(20 + n))
+        # Its JSON counts as the state to those who remove older ones.
+        written = (kept / "states" / f"{20 + n}.json").exists()
+        assert latest_state(kept, 99) == saved(20 + n if written else 20)
         remove_states(kept, 20)
         save_state(kept, saved(20))
 

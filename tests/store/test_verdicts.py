@@ -1,9 +1,10 @@
-"""Verdicts are kept by claim and rows; a damaged file of them counts as none."""
+"""Verdicts are kept by claim and rows, looks by claim, seeds and criterion; what is damaged counts as none."""
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from lnlab.store.looks import add_looks, read_looks
 from lnlab.tables import frame
 
 
@@ -35,3 +36,11 @@ def test_verdicts_of_another_shape_are_an_error_and_not_half_kept(store):
     with pytest.raises(pl.exceptions.SchemaError):
         store.keep_verdicts("plan", pl.DataFrame({"claim": ["a"]}))
     assert store.verdicts("plan").height == 0
+
+
+def test_a_look_by_another_criterion_is_remembered_beside_the_first_and_the_same_one_once(root):
+    first = {"seeds": [1, 2], "criterion": "a"}
+    for look in (first, {**first, "seeds": [2, 1]}, {**first, "criterion": "b"}, first):
+        add_looks(root, "toy", [""], {"it": [look]})
+    assert read_looks(root, "toy", [""]) == {"it": [first, {**first, "criterion": "b"}]}
+    assert read_looks(root, "toy", ["quick"]) == {}
