@@ -95,6 +95,7 @@ class _Answer(_Closed):
     says: str
     written_for: dict[str, str] = Field(alias="while")
     profile: str | None
+    words: dict[str, _Text] = {}
 
 
 class _GridSeeds(_Closed):
