@@ -9,6 +9,9 @@ from lnlab.printable import printable_line
 
 MOST_SHOWN = 20
 """The most rows of a table. The number of further rows stands below it."""
+_SHORT = 24
+"""Characters of a cell that is never broken into lines."""
+_NO_BREAK = "; white-space: nowrap"
 _CELL = "padding: 0.1em 0.8em 0.1em 0; border: 0; background: none; color: inherit; text-align: {}"
 
 
@@ -27,7 +30,7 @@ def html_table(
     lines = [f'<table style="border-collapse: collapse; color: inherit"><caption>{_text(caption)}</caption>']
     for tag, cells in (("th", columns), *(("td", row) for row in rows[:MOST_SHOWN])):
         written = (
-            f'<{tag} style="{_CELL.format(side)}">{_text(cell)}</{tag}>'
+            f'<{tag} style="{_CELL.format(side)}{_NO_BREAK * (len(str(cell)) <= _SHORT)}">{_text(cell)}</{tag}>'
             for cell, side in zip(cells, sides, strict=True)
         )
         lines.append(f"<tr>{''.join(written)}</tr>")

@@ -10,6 +10,7 @@ from lnlab.analyse.quantities.spectra import of_density
 from lnlab.keys import Json
 from lnlab.report.charts.render import to_png, to_svg
 from lnlab.report.charts.vega_lite import vega_lite
+from lnlab.report.theme import THEME
 from lnlab.report.words.quantity_words import quantity_with_unit
 from lnlab.specfile.expressions import expression_of
 
@@ -17,6 +18,7 @@ AnyChart = alt.TopLevelMixin
 """Any chart of altair: one that stands alone."""
 _BINS = 80
 """The bins of the chart of a spectrum."""
+_LEGEND_COLUMNS = 3
 _FEW_POINTS = 30
 """The most points of a line that are each drawn with a mark."""
 
@@ -34,7 +36,8 @@ class Chart:
     def to_dict(self) -> dict[str, Json]:
         """The chart as Vega-Lite with its data."""
         with alt.data_transformers.enable("default", max_rows=None):
-            return vega_lite(self.altair, background="white", padding=8)
+            legend = {**THEME["legend"], "columns": _LEGEND_COLUMNS}
+            return vega_lite(self.altair, background="white", padding=8, legend=legend)
 
     def save(self, path: str | Path) -> Path:
         """Write it as SVG, or as PNG where the file ends so. Returns the path.

@@ -70,6 +70,9 @@ def measure_checkpoints(
         stream: as of ``lnlab.measure``.
         mask: as of ``lnlab.measure``.
 
+    Returns:
+        The measurements, a row a number and checkpoint, where ``step`` counts the updates that led to it.
+
     Raises:
         LabError: no file matches, two have one step, one has no step in its name, cannot be read, or is of another
             model. Also what ``lnlab.measure`` raises.

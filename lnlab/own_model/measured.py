@@ -193,8 +193,8 @@ class Measurements:
 
         Args:
             name: of a quantity, stored or derived, or of a probe.
-            x: ``step`` or a setting on the horizontal axis. None means ``step`` if there are several, else the layer or
-                the parameter. A spectrum is drawn over its eigenvalues.
+            x: ``step`` or a setting on the horizontal axis. None means ``step`` if the rows have several, else the
+                layer or the parameter. A spectrum is drawn over its eigenvalues.
             where: columns of ``frame(name)`` and the value, or the list of values, that they have in the chart.
 
         Raises:
@@ -220,7 +220,7 @@ class Measurements:
         if len(quantities) > 1:
             shown = name if name in quantities else self._first_quantity(name) or sorted(quantities)[0]
             rows = rows.filter(pl.col("quantity") == shown)
-        over = x or ("step" if self.over_steps else None)
+        over = x or ("step" if "step" in rows.columns and rows["step"].n_unique() > 1 else None)
         if over is not None and over not in ("step", *self.axes):
             raise LabError(
                 Issue("unknown-name", "plot", f"there is no x '{over}'", nearest(over, ["step", *self.axes]))
@@ -233,11 +233,11 @@ class Measurements:
         return Chart(line_chart(rows.with_columns(self._setting_label(rows, over)), label, over))
 
     def _setting_label(self, rows: pl.DataFrame, without: str | None = None) -> pl.Expr:
-        """The column ``setting``: ``pre``, or ``placement pre, lr 0.003`` where there are several axes."""
+        """The column ``setting``: ``pre``, or ``placement pre, lr 0.003`` where rows differ in several axes."""
         columns = {}
         for axis in self.axes:  # one that is called like a column of the table has a prefix there
             found = next((name for name in (f"{AXIS_PREFIX}{axis}", axis) if name in rows.columns), None)
-            if found is not None and axis != without:
+            if found is not None and axis != without and rows[found].n_unique() > 1:
                 columns[axis] = found
         if not columns:
             return pl.lit("all").alias("setting")

@@ -87,6 +87,10 @@ def measure_model(
             batches would have. Gradients and products with Hessians are summed over ranks. The failure of one rank is
             raised on all.
 
+    Returns:
+        The measurements, in float64: ``frame("gradient_norm")`` has a row for each parameter and seed. The unit is that
+        of the loss, per unit of the weight where a gradient is meant; each probe's documentation has it.
+
     Raises:
         LabError: a probe is unknown or needs more than a loss, or the model, the batches or the loss lacks something.
     """

@@ -21,6 +21,9 @@ def open_runs(folders: str | Path | Iterable[str | Path], *, ended: bool = False
         ended: take runs that were not closed as whole. One that ends before the others then counts as ended early. By
             default claims wait for these runs.
 
+    Returns:
+        The measurements: ``frame("loss")`` has a row a run and step, where step counts the updates that were made.
+
     Raises:
         LabError: no run matches, a folder holds no run, or two runs have one setting and one seed.
     """
@@ -64,6 +67,9 @@ def from_frame(
         steps: updates planned. None means the largest step. A run with fewer is left out of claims after step 0.
         cluster: the column with groups of replicates that are not independent, such as documents of one topic.
             Intervals of claims take them into account. None means that all are taken as independent.
+
+    Returns:
+        The measurements, in the units of the table. A column is a quantity of its name, without the word of its split.
 
     Raises:
         LabError: a column is missing or has words among numbers, a row has no seed, or two rows of one run and step

@@ -150,8 +150,9 @@ class SpecModel(Experiment):
 
     def _repr_html_(self) -> str:
         """A card: what it asks, and of what it is made."""
-        lists = {"probes": "probes", "report": "sections", "claims": "claims"}
-        counts = [f"{len(entries)} {word}" for key, word in lists.items() if (entries := self._data.get(key))]
+        lists = {"probes": "probe", "report": "section", "claims": "claim"}
+        numbers = {word: len(self._data.get(key) or ()) for key, word in lists.items()}
+        counts = [f"{number} {word}{'s' * (number > 1)}" for word, number in numbers.items() if number]
         made = [f"{key}: {inline_text(self._data[key])}" for key in _SHOWN if key in self._data]
         return html_card(self.title, [self.question or "", *made, ", ".join(counts)])
 
