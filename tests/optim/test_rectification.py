@@ -1,7 +1,5 @@
 """rho_t and r_t: the table of the paper's algorithm, and what torch's RAdam does to a parameter."""
 
-import math
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -73,25 +71,3 @@ def test_torch_steps_by_the_gradient_while_rho_is_at_most_five_and_by_r_t_after(
     assert found == pytest.approx(expected, rel=1e-9)
     assert found[:6] == pytest.approx([3.0] * 5 + [expected[5]])
     assert found[5] < 0.12
-
-
-def test_torch_has_the_table_of_factors():
-    for beta2, factors in FACTORS.items():
-        found = steps_of_torch(beta2, [1.0] * 4000)
-        for t, expected in factors.items():
-            assert found[t - 1] == pytest.approx(expected if t > 5 else 1.0, abs=6e-5)
-
-
-def test_torch_divides_by_the_root_of_the_corrected_mean_square():
-    """Gradients of which the squares are 1, 4, 9, ...: r_t m̂ / sqrt(v̂)."""
-    slopes, beta2 = [float(t) for t in range(1, 41)], 0.98
-    found = steps_of_torch(beta2, slopes)
-    for t in range(6, 41):
-        m = 0.1 * sum(0.9 ** (t - s) * s for s in range(1, t + 1)) / (1 - 0.9**t)
-        v = 0.02 * sum(beta2 ** (t - s) * s * s for s in range(1, t + 1)) / (1 - beta2**t)
-        assert found[t - 1] == pytest.approx(rectification(t, beta2).r_t * m / math.sqrt(v), rel=1e-9)
-
-
-@pytest.mark.parametrize("beta2", [0.0, 0.5, 0.6, 2 / 3])
-def test_with_a_short_memory_torch_is_momentum_sgd_for_ever(beta2):
-    assert steps_of_torch(beta2, [3.0] * 300) == pytest.approx([3.0] * 300, rel=1e-12)

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from polars.testing import assert_frame_equal
@@ -26,7 +25,6 @@ from lnlab.tables import SavedState
 from tests.support.results_digest import results_digest
 from tests.support.store_toys import outcome_of, plan_of, record, record_all, trajectory_of
 
-HERE = str(Path(__file__).parent)
 GROUP_STRETCHES = packing.GROUP_STRETCHES
 
 

@@ -13,9 +13,3 @@ def refused(call: Callable[..., Any], *arguments: Any, **options: Any) -> list[s
     with pytest.raises(LabError) as caught:
         call(*arguments, **options)
     return [str(issue) for issue in caught.value.issues]
-
-
-def only_refusal(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:
-    """The one line with which a call is refused."""
-    (line,) = refused(call, *arguments, **options)
-    return line

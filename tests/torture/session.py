@@ -29,9 +29,6 @@ from tests.support.results_digest import results_digest
 from tests.support.store_toys import outcome_of, plan_of, rows_of
 
 STEPS, STRETCH = 6, 2
-TIRES_AFTER = 200
-"""Attempts to open a unit after which somebody holds it for good."""
-
 Log = Callable[[str, str], None]
 """Called with what happened and to which unit: computed a stretch, or committed it."""
 
