@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lnlab.app.formats import format_count
-from lnlab.app.planning.checks import SpecSummary, check_profiles, grammar_mistakes, has_no_sound_profile
+from lnlab.app.planning.checks import SpecSummary, check_profiles, grammar_mistakes
 from lnlab.app.request import STANDARD_INPUT, Request
 from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
@@ -42,11 +42,12 @@ def check_specs(
     named = [STANDARD_INPUT if spec == _PIPED else spec for spec in specs]
     requests = {spec: Request(spec, profile, tuple(overrides), tuple(plugins), text=texts.get(spec)) for spec in named}
     tables = [spec for spec in requests if states_results(spec, texts.get(spec))]
-    told = list(dict.fromkeys(p for spec in requests if spec not in tables for p in grammar_mistakes(requests[spec])))
+    found = [grammar_mistakes(request) for spec, request in requests.items() if spec not in tables]
+    told = list(dict.fromkeys(problem for problems, _ in found for problem in problems))
     for problem in told:  # told before torch is imported, and before any variant is looked at
         err().print(one_line(str(problem)))
     # With nothing to build torch stays out, whose import takes most of the time.
-    if not (plugins or tables) and all(map(has_no_sound_profile, requests.values())):
+    if not (plugins or tables or any(sound for _, sound in found)):
         leave_training_out()
     known = load_registries(plugins)
     gc.freeze()  # what was imported stays for good, and need not be looked through for garbage again

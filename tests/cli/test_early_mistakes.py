@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from lnlab.app.planning.checks import grammar_mistakes, has_no_sound_profile
+from lnlab.app.planning.checks import grammar_mistakes
 from lnlab.app.request import Request
 from lnlab.cli import main
 from lnlab.cli.codes import WRONG
@@ -37,7 +37,7 @@ def test_the_grammar_is_told_without_importing_a_piece(tmp_path, line):
     code = (
         "import sys; from pathlib import Path; from lnlab.app.request import Request;"
         "from lnlab.app.planning.checks import grammar_mistakes;"
-        f"print(*grammar_mistakes(Request(Path({str(spec)!r}))), sep='\\n');"
+        f"print(*grammar_mistakes(Request(Path({str(spec)!r})))[0], sep='\\n');"
         "print({'torch', 'polars', 'altair', 'scipy'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -68,10 +68,10 @@ def test_beside_a_spec_with_a_mistake_models_of_others_are_built(tmp_path):
     wrong, right = tmp_path / "wrong.yaml", tmp_path / "right.yaml"
     wrong.write_text(SPEC.replace("seeds: 2", "seed: 2"))
     right.write_text(SPEC)
-    assert has_no_sound_profile(Request(wrong))
-    assert not has_no_sound_profile(Request(right))
+    assert not grammar_mistakes(Request(wrong))[1]
+    assert grammar_mistakes(Request(right))[1]
     wrong.write_text(SPEC.replace("seeds: 2", "seeds: x\nprofiles: {quick: {seeds: 2}}"))
-    assert not has_no_sound_profile(Request(wrong)), "its other profile is right"
+    assert grammar_mistakes(Request(wrong))[1], "its other profile is right"
 
 
 def test_each_mistake_is_told_once_and_those_of_pieces_as_well(tmp_path, capsys):
@@ -99,7 +99,7 @@ def test_a_spec_is_read_from_standard_input_with_places_of_its_own(tmp_path, mon
 def test_a_spec_without_mistakes_has_none_of_the_grammar(tmp_path):
     spec = tmp_path / "toy.yaml"
     spec.write_text(SPEC)
-    assert grammar_mistakes(Request(spec)) == []
+    assert grammar_mistakes(Request(spec)) == ([], True)
 
 
 def test_of_a_large_sweep_with_a_flawed_grammar_only_the_first_points_are_resolved(tmp_path, capsys):

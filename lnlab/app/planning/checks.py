@@ -85,36 +85,25 @@ def profile_requests(request: Request) -> Iterator[Request]:
     yield from (replace(request, profile=name) for name, lines in named if isinstance(lines, dict))
 
 
-def grammar_mistakes(request: Request) -> list[Issue]:
-    """The problems of ``check_profiles`` that show in the grammar alone, each once.
+def grammar_mistakes(request: Request) -> tuple[list[Issue], bool]:
+    """The problems of ``check_profiles`` that show in the grammar alone, each once, and whether any profile has none.
 
-    No piece is imported to find them.
+    No piece is imported to find them. Where no profile is sound, ``check_profiles`` builds no model.
     """
     from lnlab.compile.check import grammar_issues
 
     problems: list[Issue] = []
+    sound = False
     try:
         document, faults = read_document(request)
         places = {fault.where for fault in faults}
         for one in profile_requests(request):
             found = grammar_issues(document, profile=one.profile, overrides=one.overrides)
             problems += [*faults, *(problem for problem in found if problem.where not in places)]
+            sound = sound or not (faults or found)
     except LabError as error:
-        return list(error.issues)
-    return list(dict.fromkeys(problems))
-
-
-def has_no_sound_profile(request: Request) -> bool:
-    """Whether the grammar refuses every profile. Then ``check_profiles`` builds no model."""
-    from lnlab.compile.check import grammar_issues
-
-    try:
-        document, faults = read_document(request)
-        return bool(faults) or all(
-            grammar_issues(document, profile=one.profile, overrides=one.overrides) for one in profile_requests(request)
-        )
-    except LabError:
-        return True
+        return list(error.issues), False
+    return list(dict.fromkeys(problems)), sound
 
 
 def check_profiles(request: Request, known: "Registries") -> tuple[list[SpecSummary], list[Issue]]:
