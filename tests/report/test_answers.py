@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.claims.claim import Verdict
+from lnlab.report.page.claim_list import estimate_with_noun
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.verdict_strip import EDGE, WIDTH, verdict_strip
 from lnlab.report.words.verdict_words import (
@@ -184,3 +185,18 @@ def test_an_unbounded_interval_ends_with_the_axis(low):
     (chart,) = forest_section([open_]).charts
     (row,) = chart.points.iter_rows(named=True)
     assert all(math.isfinite(row[c]) for c in ("low", "high", "from", "to"))
+
+
+def test_an_estimate_has_its_noun():
+    numbers = replace(BASE, estimate=6.8, low=6.1, high=7.5, n=6, inside=0)
+    found = {
+        m: estimate_with_noun(replace(numbers, measure=m)) for m in ("ratio", "exponent", "steps", "value", "share")
+    }
+    assert {measure: text.replace("\u00a0", " ") for measure, text in found.items()} == {
+        "ratio": "× 6.8 [6.1, 7.5]",
+        "exponent": "exponent 6.8 [6.1, 7.5]",
+        "steps": "6.8 [6.1, 7.5] steps",
+        "value": "6.8 [6.1, 7.5]",
+        "share": "0 of 6 seeds",
+    }
+    assert estimate_with_noun(replace(numbers, measure="ratio", estimate=None)) == "–"

@@ -12,7 +12,7 @@ from lnlab.report.words.answer_text import estimate_in_words
 from lnlab.report.words.cited_claims import cited_address
 from lnlab.report.words.look_words import changed_criterion, frozen_criterion, look_lines
 from lnlab.report.words.verdict_words import common_scope, criterion_text
-from lnlab.report.words.wording import format_interval, format_value, nonbreaking
+from lnlab.report.words.wording import count_noun, format_interval, format_value, nonbreaking
 from lnlab.specfile.experiment import Role
 from lnlab.tables import Results
 
@@ -56,7 +56,7 @@ class ClaimRow:
     Attributes:
         number: from 1, in the order of the spec, so that links to a claim outlive a change of its role.
         verdict: what was judged.
-        estimate: with its interval, or a dash.
+        estimate: with its interval and its noun, or a dash.
         dots: its drawing, or None without numbers.
         because: the author's explanation of this verdict, or nothing.
         label: the verdict in words, with what it says beyond its word.
@@ -156,7 +156,7 @@ def claim_groups(
         by_claim[verdict.claim] = ClaimRow(
             number=number,
             verdict=verdict,
-            estimate=estimate_in_words(verdict),
+            estimate=estimate_with_noun(verdict),
             dots=verdict_strip(verdict),
             because=facts.because.get(verdict.claim, {}).get(verdict.verdict, ""),
             label=verdict_label(verdict),
@@ -175,6 +175,17 @@ def claim_groups(
         )
     groups = grouped_by_role(facts, verdicts)
     return [(heading, [by_claim[verdict.claim] for verdict in group]) for heading, group in groups.items()]
+
+
+def estimate_with_noun(verdict: Verdict) -> str:
+    """``× 7.0 [5.5, 9.0]``, ``exponent −0.46 [−0.50, −0.42]``, ``0 of 6 seeds``: the estimate and what it is."""
+    text = estimate_in_words(verdict)
+    if verdict.estimate is None:
+        return text
+    if verdict.measure == "share":
+        return nonbreaking(f"{verdict.inside} of {count_noun(verdict.n, 'seed')}")
+    nouns = {"ratio": f"×\u00a0{text}", "exponent": f"exponent {text}", "steps": f"{text} steps"}
+    return nouns.get(verdict.measure or "", text)
 
 
 def seed_values(verdict: Verdict) -> str:
