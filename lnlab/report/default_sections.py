@@ -162,19 +162,13 @@ def table_sections(results: Results, quantities: Sequence[str] | None = None) ->
         alike = rows.group_by("step").agg(pl.col("value").n_unique())["value"].max() == 1
         if (alike and results.runs.height > 1) if quantities is None else quantity not in quantities:
             continue
-        title = _title(quantity, {}, split if found.filter(pl.col("quantity") == quantity).height > 1 else "")
-        where = {"split": split}
+        several = found.filter(pl.col("quantity") == quantity).height > 1
+        title = _title(quantity, {}, split if several else "")
+        section = {"quantity": quantity, "title": title, **({"where": {"split": split}} if several else {})}
         if rows["step"].n_unique() > 1:
-            yield {"kind": "curves", "quantity": quantity, "where": where, "title": title}
+            yield {"kind": "curves", **section}
         else:
-            yield {
-                "kind": "table",
-                "quantity": quantity,
-                "rows": axis,
-                "columns": "quantity",
-                "where": where,
-                "title": title,
-            }
+            yield {"kind": "table", "rows": axis, "columns": "quantity", **section}
 
 
 def _curves(results: Results, quantity: str, split: Json) -> Iterator[dict[str, Json]]:

@@ -41,8 +41,12 @@ def is_own_loss() -> bool:
 def fill_units(text: str, nats: str = "nats") -> str:
     """A text of the glossary with its unit: ``{nats}`` as it is called, ``{item}`` what losses are means over here.
 
-    A loss of a user's own may be no likelihood: it is ``per item`` alone, unless its unit is stated.
+    A loss of a user's own may be no likelihood, and a mean over anything: it has no unit unless one is stated, and
+    what is divided by something is ``loss per`` that.
     """
-    if is_own_loss() and nats == "nats":
-        text = text.replace("{nats} per {item}", "per {item}")
+    if is_own_loss():
+        own, per = ("", "loss") if nats == "nats" else ("{nats}", "{nats}")
+        text = text.replace("{nats}² per {item}²", own and f"{own}²")
+        text = text.replace("{nats} per {item} and ", f"{per} per ").replace("{nats} per {item} per ", f"{per} per ")
+        text = text.replace("{nats} per {item}", own).replace(", per {item}", "").replace(" per {item}", "")
     return text.format(nats=nats, item=_item.get())

@@ -115,9 +115,9 @@ def test_the_page_of_one_run_draws_each_of_its_curves_and_the_course_of_a_number
     assert (report.failed, report.empty) == ([], [])
     sections = json.loads((tmp_path / "page" / "data" / "experiment.json").read_text())["sections"]
     drawn = [(s["quantity"], (s["where"] or {}).get("split"), s.get("x")) for s in sections if s["kind"] != "table"]
-    numbers = [(f"number_{i}", "train", "step") for i in range(1, 13)]
+    numbers = [(f"number_{i}", None, "step") for i in range(1, 13)]
     assert drawn[:2] == [("loss", "train", "step"), ("loss", "validation", "step")]
-    assert {*numbers, ("learning_rate", "train", "step")} < set(drawn)
+    assert {*numbers, ("learning_rate", None, "step")} < set(drawn)
     assert ("sharpness", None, "step") in drawn
     tables = {s["quantity"] for s in sections if s["kind"] == "table"}
     assert tables == {"step_gradient_norm", "update_to_weight"}

@@ -69,8 +69,8 @@ def test_it_is_checked_judged_and_drawn(folder, lnlab):
     page = (folder / "reports" / "optimizers" / "index.html").read_text()
     assert "4 variants with 5 seeds each" in page
     assert "lnlab report optimizers.yaml" in page
-    assert "Loss (as it was recorded, per item)" in page
-    for unknown in ("nats per item", "label smoothing", "dropout"):
+    assert "Loss (as it was recorded)" in page
+    for unknown in ("nats", "per item", "train split", "label smoothing", "dropout"):
         assert unknown not in page, "of a table nobody knows how its loss was computed"
     code, _, errors = lnlab(folder, "paper", "reports/optimizers", "--out", "paper")
     assert code == 0, errors

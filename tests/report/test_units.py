@@ -108,9 +108,14 @@ def test_a_measured_quantity_has_the_words_that_its_probe_is_registered_with():
 def test_nothing_is_said_of_how_another_loop_made_its_numbers():
     with mean_over("item"):
         of_others = [quantity_definition(name) for name in OF_ANOTHER_LOOP]
-        assert quantity_definition("loss") == "Loss (as it was recorded, per item)"
+        assert quantity_definition("loss") == "Loss (as it was recorded)"
         assert quantity_definition("accuracy") == "Accuracy (as it was recorded)"
         assert quantity_definition("learning_rate") == "Learning rate (as it was recorded, per update)"
-        assert quantity_with_unit("loss", "bits") == "loss, bits per item", "who states a unit knows it"
+        assert quantity_with_unit("loss", "bits") == "loss, bits", "who states a unit knows it"
+        every = [t for n in [*MEASURED, *quantities.entries] for t in (quantity_with_unit(n), quantity_definition(n))]
+        assert [
+            text for text in every if "item" in text or "nats per" in text or text.endswith((",", ", )", " "))
+        ] == []
+        assert quantity_with_unit("largest_eigenvalue").endswith(", loss per squared parameter")
     assert [words for words in of_others if "(as it was recorded" not in words or "nats" in words] == []
     assert "label smoothing" in quantity_definition("loss"), "of lnlab's own loop all is known"

@@ -31,6 +31,7 @@ from lnlab.report.data.series import (
     source_rows_of,
     undrawn_numbers,
 )
+from lnlab.report.loss_units import is_own_loss
 from lnlab.report.theme import SeriesStyle, series_style
 from lnlab.select.select import Selected
 from lnlab.specfile.columns import VOCABULARY
@@ -156,7 +157,8 @@ def collect_training_curves(
         names=names,
         families=families,
         panels=splits if len(splits) > 1 else (),
-        split=splits[0] if len(splits) == 1 else "",
+        # of numbers that somebody else has kept, the only split may be nobody's word
+        split=splits[0] if len(splits) == 1 and ("split" in where or not is_own_loss()) else "",
         divergence_counts={name: (k, n) for name, k, n in counts.iter_rows()},
         batches=batch_means(placed_seeds.filter(single_batches), log=log),
         epoch_steps=epoch_steps,

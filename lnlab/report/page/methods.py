@@ -131,7 +131,7 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
 
 def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
     """Describe what was measured or trained outside of lnlab, each model with its size if known."""
-    loss = f"Batches and loss are those of the caller; the loss is a mean over {loss_item(results)}s."
+    loss = "Batches and loss are those of the caller."
     counts = results.runs["parameters"].drop_nulls().unique(maintain_order=True).to_list()
     axes = results.axes["axis"].unique(maintain_order=True).to_list()
     if measured_elsewhere(results):

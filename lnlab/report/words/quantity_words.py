@@ -69,8 +69,9 @@ def quantity_definition(name: str, nats: str = "nats") -> str:
     """A quantity with what it is, to begin a caption."""
     words = quantity_words(name)
     text = quantity_name(name)
-    known = ", ".join(part for part in (words.definition, words.unit) if part) if words else ""
-    return f"{text[:1].upper()}{text[1:]}{f' ({fill_units(known, nats)})' if known else ''}"
+    parts = (words.definition, words.unit) if words else ()
+    known = ", ".join(filter(None, (fill_units(part, nats) for part in parts)))
+    return f"{text[:1].upper()}{text[1:]}{f' ({known})' if known else ''}"
 
 
 def axis_title(quantity: str, where: Mapping[str, Json] | None = None, nats: str = "nats") -> str:
