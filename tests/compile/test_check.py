@@ -38,6 +38,7 @@ def test_a_file_that_cannot_be_read_says_why(plan, base, tmp_path, monkeypatch):
         ("seeds: 2", "sweep: [{placement: [post], except: [{placement: post}]}]"),
         ("placement: post", "placement: psot\nsweep: [{placement: [post, pre]}]"),
         ("seeds: 2", "encoder: {norm: layer}\nnorm: rms"),
+        ("seeds: 2", "seeds: 150001"),
     ],
 )
 def test_flaws_of_the_whole(plan, base, change, golden):

@@ -19,7 +19,7 @@ from lnlab.specfile.columns import METHOD
 from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.read import Reading
 
-MOST_POINTS = 1_000_000
+MOST_POINTS = 150_000
 
 
 @dataclass(frozen=True, slots=True)
