@@ -11,6 +11,8 @@ from typing import Any
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _HALVES = re.compile("[\ud800-\udfff]")
+KEY_DIGITS = 20
+"""Hexadecimal digits of the keys of runs, trajectories and measurements: 80 bits, of which no compression saves one."""
 Json = Any  # None, bool, int, float, str, list or dict of these; recursive types buy nothing past the loader
 
 
@@ -41,6 +43,11 @@ def canonical(value: Json) -> str:
 def digest(value: Json) -> str:
     """The SHA-256 of ``canonical(value)``, in 64 hexadecimal digits."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def short_key(whole: str) -> str:
+    """The key of a run, a trajectory or a measurement: the first ``KEY_DIGITS`` digits of its digest."""
+    return whole[:KEY_DIGITS]
 
 
 def digest_bytes(content: bytes) -> str:

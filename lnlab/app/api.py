@@ -104,7 +104,6 @@ def run(
     tasks: int | None = None,
     sbatch: Sequence[str] = (),
     wait: bool = True,
-    rows_from: Sequence[str | Path] = (),
 ) -> "Run":
     """Compute what is missing and judge the claims. What is finished is never computed again.
 
@@ -127,15 +126,13 @@ def run(
         tasks: of a SLURM array, each with ``workers`` processes (by default one).
         sbatch: its parameters, as ``["partition=short", "time=60"]``.
         wait: whether to wait for it. Otherwise nothing is judged yet.
-        rows_from: folders of reports. Runs that they have are not computed again, and nothing is judged before
-            ``lnlab report SPEC --rows-from`` puts their rows and those of the store together.
 
     Returns:
         The measurements of all runs of the spec, new and old, as of ``lnlab.results``. ``computed`` and ``reused``
         count units, ``failures`` lists runs that did not finish.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus, the store, the report or the cluster.
+        LabError: what is wrong with the spec, a corpus, the store or the cluster.
         KeyboardInterrupt: what has begun is kept, and the same call goes on from there.
     """
     from lnlab.app.running import failed_runs, run_request
@@ -159,7 +156,6 @@ def run(
         tasks=tasks,
         sbatch=sbatch,
         wait=wait,
-        rows_from=[Path(folder) for folder in rows_from],
     )
     if outcome.summary.interrupted:
         raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")

@@ -14,7 +14,7 @@ from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import RunOptions, compute_units
 from lnlab.app.run_summary import RunSummary
 from lnlab.compile.cost.memory import MemoryPlan, plan_memory
-from lnlab.compile.decisions import Decision
+from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import Trajectory
 from lnlab.errors import LabError, SpecError
@@ -23,6 +23,7 @@ from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
 from lnlab.record.registries import load_registries
 from lnlab.store.plans import StoredPlan
+from lnlab.store.records.layout import is_report
 from lnlab.store.store import Store
 from lnlab.training_extra import absent_packages
 
@@ -37,20 +38,18 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
         LabError: every problem of the spec, or something that it asks and could not be judged.
         CorpusError: a corpus is absent or damaged.
         StoreError: the store cannot be written.
-        ReportError: a report whose runs are not computed again was measured by other probes.
         LabError: a unit needs more memory than there is, or the cluster cannot be reached.
     """
     known = load_registries(request.plugins)
     require_judgeable(request, known)
     tuned = 0
-    decisions: tuple[Decision, ...] = manner.reported.decisions if manner.reported else ()
+    decisions: tuple[Decision, ...] = ()
     with _machines(manner) as where:
         while True:
             plan, document = compile_request(request, known, decisions)
-            reported = manner.reported.trajectories(plan, known) if manner.reported else frozenset()
             facts = plan_facts(request, plan, document, known)
             stored = store.keep_plan(plan, request.spec, facts, content=request.content)
-            done = compute_round(store, plan, stored, request, known, manner, where, reported)
+            done = compute_round(store, plan, stored, request, known, manner, where)
             new_decisions = decide_open_choices(plan, store)
             if done.interrupted or not new_decisions:
                 return replace(done, tuned=tuned)
@@ -65,7 +64,9 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
         SpecError: every problem of the spec.
     """
     known = load_registries(request.plugins)
-    decisions: tuple[Decision, ...] = ()
+    # A report has no tuning runs: it says what they chose.
+    facts = ((last.facts or {}).get("report") or {}) if (last := _plan_of_report(store)) is not None else {}
+    decisions = tuple(decision_from_json(entry) for entry in facts.get("decisions", ()))
     try:
         while True:
             plan, document = compile_request(request, known, decisions)
@@ -80,6 +81,11 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
         raise
     except LabError:
         return None
+
+
+def _plan_of_report(store: Store) -> StoredPlan | None:
+    """The plan of a report, where the store is what a report holds."""
+    return store.last() if is_report(store.root) else None
 
 
 @contextmanager
@@ -113,14 +119,10 @@ def compute_round(
     known: "Registries",
     manner: RunOptions,
     where: Machines | None = None,
-    reported: frozenset[str] = frozenset(),
 ) -> RunSummary:
-    """Compute what the store lacks of the plan of one stage, on this machine where no other is named.
-
-    ``reported`` has the keys of trajectories that are not computed, as reports have their runs.
-    """
+    """Compute what the store lacks of the plan of one stage, on this machine where no other is named."""
     where = where or ThisMachine(manner.workers)
-    misses = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed, reported=reported)
+    misses = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed)
     missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
     due_units = [
         replace(unit, measurements=tuple(m for m in unit.measurements if m.key in missing_keys[unit.key]))
@@ -137,8 +139,7 @@ def compute_round(
             return replace(before, stored=stored)
     # Only now, as the states that these units begin with were computed above.
     due_units = with_weights(store, plan, due_units)
-    done = compute_units(store, plan, stored, due_units, request, known, manner, where)
-    return replace(done, reported=reported)
+    return compute_units(store, plan, stored, due_units, request, known, manner, where)
 
 
 def plan_here(

@@ -11,16 +11,9 @@ if TYPE_CHECKING:
     from lnlab.tables import Results
 
 
-def work_to_do(
-    misses: "Mapping[str, MissingWork]", *, retry_failed: bool, reported: Collection[str] = ()
-) -> "dict[str, MissingWork]":
-    """What a run has to do. How a unit ended is a result: it is tried again when it was interrupted, or when asked.
-
-    What reports have of the trajectories ``reported`` is not computed again.
-    """
-    return {
-        key: miss for key, miss in misses.items() if key not in reported and (retry_failed or not ended_by_itself(miss))
-    }
+def work_to_do(misses: "Mapping[str, MissingWork]", *, retry_failed: bool) -> "dict[str, MissingWork]":
+    """What a run has to do. How a unit ended is a result: it is tried again when it was interrupted, or when asked."""
+    return {key: miss for key, miss in misses.items() if retry_failed or not ended_by_itself(miss)}
 
 
 def ended_by_itself(miss: "MissingWork") -> bool:

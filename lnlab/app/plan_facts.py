@@ -11,10 +11,9 @@ from lnlab.compile.plan import Plan
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.printable import shown_path
-from lnlab.record.measured_probes import resolved_probes
 from lnlab.record.model_graphs import model_graphs
 from lnlab.report.facts import ReportFacts, facts_to_json
-from lnlab.report.question import claims_with_choices, question_fields
+from lnlab.report.question import claims_with_choices, question_fields, resolved_probes
 from lnlab.specfile.load import SpecDocument
 
 if TYPE_CHECKING:

@@ -26,12 +26,12 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import digest
 from lnlab.record.comparison.numbers import compare_numbers
-from lnlab.record.judge_again import equal_verdicts
+from lnlab.record.judging import equal_verdicts
 from lnlab.record.locks.lock_report import Lock, read_lock
 from lnlab.record.locks.verify import ComputedAgain, VerifiedReport
 from lnlab.record.registries import load_registries
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import read_folder, with_short_keys
+from lnlab.report.folder import read_folder
 from lnlab.report.question import claims_with_choices
 from lnlab.report.words.wording import count_noun, format_number
 from lnlab.specfile.load import text_states_results
@@ -76,7 +76,7 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
         if text_states_results(facts.spec):
             return _read_again(lock, verdicts)
         again = recompute(lock, facts, manner, every_run=every_run)
-        again = replace(again, results=_named_alike(with_short_keys(again.results), committed))
+        again = replace(again, results=_named_alike(again.results, committed))
     except LabError as error:
         return VerifiedReport(
             path,

@@ -5,13 +5,11 @@ from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.errors import LabError, ReportError
+from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.report.drawing import Drawing
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Request
-    from lnlab.record.joined_reports import ReportTables
     from lnlab.report.write import Report
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
@@ -79,38 +77,6 @@ def write_plan_report(
         spec=spec or Path(stored.spec),
         replace=replace,
     )
-
-
-def tables_of_store(store: "Store", request: "Request") -> "ReportTables | None":
-    """What a store holds of a request, as its report would keep it. None where no run of it has ended.
-
-    Raises:
-        LabError: a mistake in the spec, or its plugins are missing.
-    """
-    import polars as pl
-
-    from lnlab.app.stored_plans import stored_plan
-    from lnlab.record.evidence import plan_results
-    from lnlab.record.joined_reports import ReportTables
-    from lnlab.report.facts import facts_from_json
-    from lnlab.report.folder import parse_report, report_data
-    from lnlab.select.seeds import results_where
-
-    if not store.root.is_dir():
-        return None
-    try:
-        stored = stored_plan(store, request)
-    except LabError as error:
-        # The store has another question, or another state of this one: whoever asks says which runs are missing.
-        if {issue.code for issue in error.issues} <= {"not-run", "differs"}:
-            return None
-        raise
-    ended = results_where(plan_results(store, stored), pl.col("status").is_not_null())
-    if stored.undecided or ended.runs.is_empty():
-        return None
-    facts = facts_from_json(stored.facts["report"], stored.spec)
-    data = report_data(facts, ended, (), stored.facts["claims"])
-    return ReportTables(store.root, *parse_report(data.get, store.root))
 
 
 def refuse_without_plugins(used: Sequence[str], plugins: Sequence[Path]) -> None:

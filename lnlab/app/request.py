@@ -93,18 +93,24 @@ def request_for(
 def open_store(folder: Path | None, spec: Path | None = None) -> "Store":
     """Open the store in ``folder``, ``LNLAB_STORE``, the folder that the project of the spec names, or ``.lnlab``.
 
-    The first of these that is given counts.
+    The first of these that is given counts. The folder of a report is the store that it holds, to be read alone.
 
     Raises:
-        LabError: the project file is wrong.
+        LabError: the project file is wrong, or a report cannot be read.
         StoreError: a file stands there.
     """
     if folder is None and not os.environ.get("LNLAB_STORE"):
         folder = read_project(Path() if spec is None else spec.parent).store
-    from lnlab.store.records.layout import store_root
+    from lnlab.store.records.layout import is_report, store_root
     from lnlab.store.store import Store
 
-    return Store(store_root(folder))
+    root = store_root(folder)
+    if is_report(root / "data"):
+        from lnlab.report.folder import read_folder
+
+        read_folder(root)  # it may come from anybody: this refuses links and whatever is larger than a report
+        root = root / "data"
+    return Store(root)
 
 
 def compile_request(

@@ -99,17 +99,15 @@ def review_of_report(folder: Path, request: Request | None, known: "Registries")
     Raises:
         LabError: the report cannot be read, or the spec asks for what its rows do not have.
     """
-    from functools import partial
-
     from lnlab.record.judging import claims_as_judged
-    from lnlab.record.redraw import judge_tables
+    from lnlab.record.redraw import judge_report
     from lnlab.report.folder import parse_report, read_folder
     from lnlab.report.referee import review_of_facts
 
     facts, results, verdicts = read_folder(folder)
     if request is not None and read_document(request)[0].text != facts.spec:
-        data, _ = judge_tables(folder, folder, request.spec, known)
-        facts, results, verdicts = parse_report(partial(data.get), folder)
+        data, _ = judge_report(folder, folder, request.spec, known)
+        facts, results, verdicts = parse_report(data, folder)
     claims = list(claims_as_judged(facts, known).values())
     return tuple(review_of_facts(facts, results, verdicts, claims, folder))
 

@@ -18,7 +18,6 @@ class RunSummary:
         seconds: wall-clock time.
         interrupted: the signal that ended it early, or 0.
         tuned: units that ended in the tuning stages before, in which values were chosen.
-        reported: the trajectories that reports have, which were not computed.
     """
 
     stored: "StoredPlan"
@@ -27,4 +26,3 @@ class RunSummary:
     seconds: float = 0.0
     interrupted: int = 0
     tuned: int = 0
-    reported: frozenset[str] = frozenset()

@@ -1,10 +1,9 @@
 """A run from a request to verdicts: compute what the store lacks, judge, pack."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -35,17 +34,14 @@ class RunResult:
     Attributes:
         request: the question.
         summary: how the run went: units, seconds, signal.
-        results: the rows of all runs of the plan, new and old, joined. Those of reports are not among them.
-        verdicts: one per claim, in the order of the spec. Empty after an interruption, and where reports have the rows
-            of other runs: ``lnlab report SPEC --rows-from`` judges these together with those of the store.
-        rows_from: these reports.
+        results: the rows of all runs of the plan, new and old, joined.
+        verdicts: one per claim, in the order of the spec. Empty after an interruption.
     """
 
     request: Request = field(repr=False)
     summary: RunSummary = field(repr=False)
     results: "Results" = field(repr=False)
     verdicts: "Verdicts"
-    rows_from: tuple[Path, ...] = ()
 
     @property
     def plan(self) -> str:
@@ -89,7 +85,6 @@ def run_request(
     tasks: int | None = None,
     sbatch: Sequence[str] = (),
     wait: bool = True,
-    rows_from: Sequence[Path] = (),
 ) -> RunResult:
     """Compute what the store lacks for a request and judge its claims. With nothing to do, torch is not imported.
 
@@ -108,20 +103,16 @@ def run_request(
         tasks: number of tasks of a SLURM array. None means one for each unit, up to 16.
         sbatch: its parameters, as ``partition=short``.
         wait: whether to wait for it. Otherwise no claim is judged.
-        rows_from: reports whose runs are not computed again. No claim is judged then.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus, the store, a report, or the size of a unit.
+        LabError: what is wrong with the spec, a corpus, the store, or the size of a unit.
     """
     from lnlab.claims.verdicts import Verdicts
     from lnlab.record.evidence import plan_results
     from lnlab.record.judging import plan_verdicts
 
     parameters = _checked_executor(executor, address, tasks, sbatch, wait=wait)
-    for option, given in (("--executor slurm", executor == ExecutorKind.slurm), ("--max-minutes", max_minutes)):
-        if rows_from and given:
-            raise LabError(Issue("wrong-option", "--rows-from", f"goes without {option}", "leave one of them out"))
-    stored = None if rows_from else remembered_plan(store, request)
+    stored = remembered_plan(store, request)
     if stored is not None and not work_to_do(store.lacks(stored), retry_failed=retry_failed):
         store.used(stored)
         summary = RunSummary(stored)
@@ -134,13 +125,6 @@ def run_request(
         from lnlab.app.compute import compute_missing as compute
         from lnlab.app.rounds.units import RunOptions
 
-        reported = None
-        if rows_from:
-            from lnlab.record.registries import load_registries
-            from lnlab.record.reported_runs import reported_runs
-
-            known = load_registries(request.plugins)
-            reported = reported_runs(rows_from, request.profile, request.overrides, known)
         memory = int(max_memory * 1e9) if max_memory is not None else None
         if max_minutes is not None:
             from lnlab.app.planning.limits import within_minutes
@@ -162,18 +146,15 @@ def run_request(
             tasks=tasks,
             sbatch=parameters,
             wait=wait,
-            reported=reported,
         )
         if executor == ExecutorKind.slurm:
             from lnlab.app.array_run import run_as_array as compute
         summary = compute(store, request, manner=options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
-        if summary.reported:
-            results = _without(results, summary.reported)
-        unjudged = summary.interrupted or not wait or rows_from
+        unjudged = summary.interrupted or not wait
         judged = Verdicts(() if unjudged else plan_verdicts(store, summary.stored, results, request.plugins))
-    return RunResult(request, summary, results, verdicts=judged, rows_from=tuple(rows_from))
+    return RunResult(request, summary, results, verdicts=judged)
 
 
 def _checked_executor(
@@ -205,15 +186,6 @@ def _checked_executor(
                 Issue("wrong-option", f"--sbatch {name}", "is not a parameter of sbatch", "write it as partition=short")
             )
     return tuple((name.replace("-", "_"), value) for name, _, value in pairs)
-
-
-def _without(results: "Results", trajectories: Collection[str]) -> "Results":
-    """The results without the runs of these trajectories."""
-    import polars as pl
-
-    from lnlab.select.seeds import results_where
-
-    return results_where(results, ~pl.col("trajectory").is_in(list(trajectories)))
 
 
 @contextmanager

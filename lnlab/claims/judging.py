@@ -11,6 +11,7 @@ from lnlab.claims.claim_scope import claim_scope, results_of_claim, variants_of_
 from lnlab.claims.criterion_digest import claim_criterion
 from lnlab.claims.fairness.ruling import fair_finding
 from lnlab.claims.look_book import LookBook
+from lnlab.claims.thinned import thinned_finding
 from lnlab.claims.verdict_text import further_seeds
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -151,7 +152,8 @@ def _judged_at(
     try:
         claim = with_compared_reference(claim)
         try:
-            finding = _without_clusters(claim, results) or _unmet_requirement(claim, results, look, seen=seen)
+            finding = _without_clusters(claim, results) or thinned_finding(claim, results)
+            finding = finding or _unmet_requirement(claim, results, look, seen=seen)
             finding = finding or finding_of(claim, results, verdicts, look, seen=seen)
             scope_text = claim_scope(claim, results, finding.n)
         except NothingSelected as error:

@@ -1,37 +1,30 @@
-"""``lnlab report --from``: a report made again from its own tables, its spec judged as it stands today."""
+"""``lnlab report --from``: a report made again from its own rows, its spec judged as it stands today."""
 
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.app.local_files import survey_files
-from lnlab.app.reporting import refuse_without_plugins, tables_of_store
-from lnlab.app.request import Request, compile_request
+from lnlab.app.reporting import refuse_without_plugins
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
-from lnlab.record.looks import facts_of_report
-from lnlab.record.redraw import find_spec, judge_joined_tables, judge_tables
+from lnlab.record.redraw import find_spec, judge_report
 from lnlab.record.registries import load_registries
-from lnlab.report.folder import data_files, read_folder
+from lnlab.report.contents import EXPERIMENT_FILE
+from lnlab.report.facts import facts_text
+from lnlab.report.folder import parse_report, store_files
 from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin
-from lnlab.report.write import report_folder, write_drawn
+from lnlab.report.write import write_drawn
 from lnlab.specfile.load import text_states_results
-from lnlab.training_extra import absent_packages
 
 if TYPE_CHECKING:
-    from lnlab.compile.decisions import Decision
-    from lnlab.compile.plan import Plan
-    from lnlab.store.store import Store
+    pass
 
 
 @dataclass(frozen=True)
@@ -43,7 +36,7 @@ class RedrawRequest:
         target: the folder to write to. None means the same folder.
         plugins: files that register pieces.
         as_judged: whether the spec and the verdicts stay unchanged.
-        replace: whether the target may hold the report of another question, or lose runs that the spec gave up.
+        replace: whether the target may hold the report of another question.
     """
 
     paths: tuple[Path, ...]
@@ -105,7 +98,8 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     for folder in request.folders:
         into = request.target or folder
         try:
-            facts, results, verdicts = read_folder(folder)
+            files_there = store_files(folder)
+            facts, *_ = parse_report(files_there, folder)
             refuse_without_plugins(facts.plugins, request.plugins)
             # Called for its refusal: a folder that is absent is said before anything is judged.
             template_folders(drawing.templates)
@@ -117,10 +111,10 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
                     if not request.replace:
                         refuse_other_question(into, facts, spec_file)
                     facts = with_origin(into, facts, spec_file)
-                data = data_files(facts, results, verdicts, into)
+                data = {**files_there, EXPERIMENT_FILE: facts_text(facts).encode()}
                 note, path = "", facts.path
             else:
-                data, judged = judge_tables(folder, into, spec, known, replacing=request.replace)
+                data, judged = judge_report(folder, into, spec, known, replacing=request.replace)
                 note, path = judged.summary, judged.path
             report = write_drawn(into, data, drawing)
             print_report(report, into, path, drawing, note)
@@ -134,44 +128,3 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     if problems:
         raise LabError(*problems)
     return FAILED if unmade else 0
-
-
-def draw_joined(
-    spec: Path,
-    folders: Sequence[Path],
-    target: Path | None,
-    plugins: Sequence[Path],
-    drawing: DrawingOptions,
-    store: "Store",
-    *,
-    replace: bool,
-) -> int:
-    """Draw a spec from the tables of several reports and the runs of a store, and return the exit code.
-
-    Raises:
-        LabError: what is wrong with the spec, the reports, or the folder.
-    """
-    facts = [facts_of_report(folder) for folder in folders]
-    for each in facts:
-        refuse_without_plugins(each.plugins, plugins)
-    template_folders(drawing.templates)  # for its refusal, before anything is judged
-    into = target or report_folder(Path("reports"), spec.stem, facts[0].profile)
-    known = load_registries(plugins)
-    request = Request(spec, facts[0].profile, tuple(facts[0].overrides), tuple(plugins))
-    stored = partial(tables_of_store, store, request)
-
-    def planned(decisions: "Sequence[Decision]") -> "Plan | None":
-        if absent_packages():
-            return None
-        with suppress(LabError):
-            plan, document = compile_request(request, known, decisions)
-            survey_files(plan, document, known, request.roots)  # without the files of a corpus its keys say nothing
-            return plan
-        return None
-
-    data, judged = judge_joined_tables(spec, folders, into, known, stored, planned, replacing=replace)
-    report = write_drawn(into, data, drawing)
-    print_report(report, into, judged.path, drawing, judged.summary)
-    if drawing.as_json:
-        print_json([file.as_posix() for file in report.files])
-    return FAILED if report.failed else 0

@@ -1,4 +1,4 @@
-"""``lnlab report``: page, notebook, figures and tables of a run (from the store) or of a report (from its tables)."""
+"""``lnlab report``: page, notebook, figures and tables of a run (from the store) or of a report (from its rows)."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,7 @@ from lnlab.printable import shown_path
 from lnlab.userfiles import user_path
 
 REPORT_EXAMPLE = (
-    "Example: [bold]lnlab report specs/xiong_fig3.yaml --out reports/fig3[/bold]; without a store, from the tables "
+    "Example: [bold]lnlab report specs/xiong_fig3.yaml --out reports/fig3[/bold]; without a store, from the rows "
     "of reports: [bold]lnlab report --from reports/*/real[/bold]"
 )
 
@@ -41,24 +41,14 @@ def report_run(
     profile: Profile = None,
     source: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FOLDER", help="A report to redraw from its own tables; several may follow."),
-    ] = None,
-    rows_from: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--rows-from",
-            metavar="FOLDER",
-            help="A report with rows of SPEC, beside those of the store; once for each report that has some.",
-        ),
+        typer.Option("--from", metavar="FOLDER", help="A report to redraw from its own rows; several may follow."),
     ] = None,
     as_judged: Annotated[bool, typer.Option("--as-judged", help="With --from: keep spec and verdicts.")] = False,
     target: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; reports/<spec>/<profile> if not given."),
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Write over the report of another question, or of runs it gave up.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over the report of another question.")] = False,
     single_file: Annotated[bool, typer.Option("--single-file", help="Write the page as one file.")] = False,
     lean: Annotated[
         bool,
@@ -77,13 +67,9 @@ def report_run(
     Of SPEC, or of the last run of this store. Nothing is computed. A report is replaced whole or not at all. The folder
     of another question's report, which is of another file of a spec, is left alone without --replace.
 
-    With --from, of the tables that a report has in its folder data, without store and corpora, in any working folder:
+    With --from, of the rows that a report holds in its folder data, without store and corpora, in any working folder:
     the claims of its spec as it is today are judged and its sections drawn. The spec is SPEC, or the file that the
     report names, below the working folder or a folder that holds the report, or the text that the report keeps.
-
-    With --rows-from, SPEC is drawn from the tables of reports, as if one store had the runs of all: each run with the
-    rows that any of them has of it. Runs that none of them has are taken from the store. Claims keep their looks and
-    verdicts, whatever they were called there.
 
     Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
@@ -94,17 +80,6 @@ def report_run(
     drawing = DrawingOptions(
         single_file=single_file, lean=lean, png=png, templates=templates, as_json=as_json, quiet=quiet
     )
-    if rows_from:
-        if source is not None or as_judged or profile or overrides:
-            what = "--rows-from goes without --from and --as-judged, and --profile and -s are those of the reports"
-            raise ReportError(Issue("wrong-option", "lnlab report --rows-from", what, "leave them out"))
-        if paths is None or len(paths) != 1:
-            what = "the reports have the rows, and the spec says what is asked of them"
-            raise ReportError(Issue("wrong-option", "lnlab report --rows-from", what, "name one spec"))
-        from lnlab.cli.again import draw_joined  # late, as below
-
-        store = open_store(folder, paths[0])
-        raise typer.Exit(draw_joined(paths[0], rows_from, target, tuple(plugins), drawing, store, replace=replace))
     if source is not None:
         if profile or overrides:
             what = "--profile and -s are those of the report"

@@ -1,9 +1,7 @@
 """``lnlab run``: compute what is missing, judge the claims, print the verdicts."""
 
-import shlex
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,9 +17,7 @@ from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, 
 from lnlab.cli.table_specs import run_table_spec
 from lnlab.cli.terminal import err, out, print_json
 from lnlab.cli.verdicts import print_verdicts, verdict_as_plain
-from lnlab.errors import LabError
 from lnlab.execute.executor import ExecutorKind
-from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -85,14 +81,6 @@ def run_spec(
         typer.Option("--tasks", min=1, metavar="N", help="Tasks of the SLURM array, each with --workers processes."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for SLURM's tasks, and judge.")] = True,
-    rows_from: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--rows-from",
-            metavar="FOLDER",
-            help="A report that has some of the runs: compute the others alone; once for each such report.",
-        ),
-    ] = None,
     max_minutes: Annotated[
         float | None,
         typer.Option("--max-minutes", min=0, metavar="N", help="Leave out whole seeds that take longer than this."),
@@ -110,15 +98,9 @@ def run_spec(
     wrong; 3 a claim is contradicted (with --fail-on contradicted), or a referee's question is open (with --fail-on
     review); 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by
     SIGHUP. An ill-posed claim does not change the exit code. Its line says where and why, and the others are judged.
-
-    With --rows-from, runs that a report has are not computed again, as after a spec was given further seeds. Nothing is
-    judged before lnlab report SPEC --rows-from REPORT puts the rows of report and store together.
     """
     if states_results(spec):
         refuse_overrides(spec, profile, overrides)
-        if rows_from:
-            what = "its results are a table: there is no run to take from a report"
-            raise LabError(Issue("wrong-option", f"--rows-from {rows_from[0]}", what, "leave --rows-from out"))
         raise typer.Exit(run_table_spec(spec, as_json=as_json, strict=fail_on is FailOn.contradicted))
     outcome = run_request(
         open_store(folder, spec),
@@ -135,7 +117,6 @@ def run_spec(
         tasks=tasks,
         sbatch=sbatch,
         wait=wait,
-        rows_from=rows_from or (),
     )
     stored = outcome.summary.stored
     decisions = stored.facts["report"]["decisions"]
@@ -149,7 +130,6 @@ def run_spec(
                 "tuned": outcome.summary.tuned,
                 "computed": outcome.computed,
                 "reused": outcome.reused,
-                "reported": len(outcome.summary.reported),
                 "runs": status_counts_of_runs(outcome.results),
                 "failures": outcome.failures,
                 "verdicts": [verdict_as_plain(verdict) for verdict in outcome.verdicts],
@@ -224,9 +204,6 @@ def next_steps(outcome: RunResult) -> list[str]:
 
         found = further_seeds_of_claims(summary.stored.facts["claims"], outcome.results, outcome.verdicts)
         lines += further_seeds_lines(found)
-    if outcome.rows_from:
-        reports = " ".join(f"--rows-from {shlex.quote(str(folder))}" for folder in outcome.rows_from)
-        return [*lines, f"next, to judge all of them: lnlab report {shlex.quote(str(request.spec))} {reports}"]
     return [*lines, f"next: {request.command('report')}"]
 
 
@@ -240,6 +217,5 @@ def summary_line(outcome: RunResult) -> str:
     elapsed = f" in {format_duration(summary.seconds)}" if outcome.computed else ""
     units = f"{format_count(outcome.computed, 'unit')} computed{elapsed}, {outcome.reused} reused"
     tuned = f", after {format_count(summary.tuned, 'tuning unit')}" if summary.tuned else ""
-    reported = f"; {format_count(len(summary.reported), 'unit')} in reports" if summary.reported else ""
     what = "tuning run" if summary.stored.undecided else "run"
-    return f"{format_count(results.runs.height, what)}: {status_counts or 'none to compute'}; {units}{tuned}{reported}"
+    return f"{format_count(results.runs.height, what)}: {status_counts or 'none to compute'}; {units}{tuned}"

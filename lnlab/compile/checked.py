@@ -17,7 +17,7 @@ from lnlab.compile.tuning.problems import TuningPlan
 from lnlab.compile.tuning.select import SELECT, ResolvedSelect
 from lnlab.compile.work import StateAddress
 from lnlab.issues import Issue, Where
-from lnlab.keys import Json
+from lnlab.keys import Json, short_key
 from lnlab.specfile.experiment import SETTING, Experiment
 from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.read import Reading
@@ -147,4 +147,4 @@ class SourceRun:
 
     def origin(self, seed: int) -> StateAddress:
         """The state that a run of ``seed`` begins with."""
-        return StateAddress(self.keys.trajectory(self.keys.state(self.seed_for(seed))), self.step)
+        return StateAddress(short_key(self.keys.trajectory(self.keys.state(self.seed_for(seed)))), self.step)

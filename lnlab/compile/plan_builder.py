@@ -12,7 +12,7 @@ from lnlab.compile.selection.claim_seeds import probes_read_by
 from lnlab.compile.selection.resolved_requests import ResolvedRequest
 from lnlab.compile.stages import ResolvedStage
 from lnlab.compile.work import Measurement, ResolvedSetting, Run, Trajectory, needs_next_update
-from lnlab.keys import Json, canonical, digest
+from lnlab.keys import Json, canonical, digest, short_key
 from lnlab.registry import Choice
 from lnlab.specfile.columns import EVALUATION
 
@@ -55,10 +55,12 @@ class PlanBuilder:
         source = self.sources.get(canonical(setting["init"])) if self.sources else None
         for seed in seeds:
             state = variant_keys.state(seed)
-            self.inits[state] = setting["init"]
-            key = variant_keys.trajectory(state)
+            self.inits[short_key(state)] = setting["init"]
+            # Keys are made of whole digests, and shortened where they are kept.
+            moved = variant_keys.trajectory(state)
+            key = short_key(moved)
             run = Run(
-                key=digest(["run", key, variant_keys.steps]),
+                key=short_key(digest(["run", moved, variant_keys.steps])),
                 trajectory=key,
                 steps=variant_keys.steps,
                 variant=variant_keys.variant,
@@ -76,8 +78,8 @@ class PlanBuilder:
             for step, probes in due.items():
                 for probe_key, probe, ahead in probes:
                     # What is measured of an initial state alone is shared by all trajectories that start in it.
-                    state_key = state if step == 0 and not ahead else key
-                    measurement_key = digest(["measurement", state_key, step, probe_key])
+                    state_key = state if step == 0 and not ahead else moved
+                    measurement_key = short_key(digest(["measurement", state_key, step, probe_key]))
                     self.needs.append((run.key, step, probe, measurement_key))
                     if measurement_key not in self._measured:
                         self._measured.add(measurement_key)

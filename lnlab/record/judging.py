@@ -1,5 +1,6 @@
 """Verdicts of a plan: read from the store where the rows behind them are the same, judged and stored where not."""
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lnlab.errors import LabError, StoreError
 from lnlab.issues import Issue
+from lnlab.keys import Json
 from lnlab.store.looks import add_looks, question_of_looks, read_looks
 
 if TYPE_CHECKING:
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
     from lnlab.tables import Results
+
+
+_UNCOMPARED_FIELDS = ("seeds", "measure", "quantity")
+"""Fields of a verdict that are compared apart, or say only what its numbers are."""
+_ROUNDING = 1e-9
+"""Numbers that differ by less, relative to their size, are those of another machine."""
 
 
 def plan_verdicts(
@@ -108,6 +116,21 @@ def _rows(claim: "Claim", results: "Results", book: "LookBook") -> str:
         return ""
     look = book.number(claim["id"], *claim_criterion(claim, results))
     return rows if look == 1 else digest([rows, look])
+
+
+def equal_verdicts(one: "Verdict", other: "Verdict") -> bool:
+    """Whether two verdicts have the same words, and the same numbers up to rounding."""
+    if one.seeds.keys() != other.seeds.keys():
+        return False
+    names = one.__dataclass_fields__.keys() - set(_UNCOMPARED_FIELDS)
+    pairs: list[tuple[Json, Json]] = [(getattr(one, name), getattr(other, name)) for name in names]
+    pairs += [(one.seeds[seed], other.seeds[seed]) for seed in one.seeds]
+    return all(
+        math.isclose(a, b, rel_tol=_ROUNDING, abs_tol=_ROUNDING) or (math.isnan(a) and math.isnan(b))
+        if isinstance(a, float) and isinstance(b, float)
+        else a == b
+        for a, b in pairs
+    )
 
 
 def claims_as_judged(facts: "ReportFacts", known: "Registries") -> "dict[str, Claim]":

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -22,12 +22,10 @@ class MatchedRuns:
     Attributes:
         results: of these runs alone, in the order of the spec. An absent run has a null status.
         absent: keys of the runs that the data lack.
-        dropped: how many runs of the data the spec does not ask for.
     """
 
     results: Results
     absent: frozenset[str]
-    dropped: int
 
 
 def match_runs(
@@ -68,9 +66,8 @@ def match_runs(
     filled = [pl.coalesce(f"{word}_stored", word).alias(word) for word in PLANNED_COLUMNS if word != "run"]
     runs = joined.with_columns(filled).select(results.runs.columns)
     axes = axes_frame(points, runs.select("run", "variant").iter_rows())
-    dropped = results.runs.height - (runs.height - len(absent))
     tables = results.tables
-    if dropped:
+    if results.runs.height > runs.height - len(absent):
         in_plan = pl.col("run").is_in(runs["run"].implode())
         tables = {name: table.filter(in_plan) for name, table in tables.items()}
-    return MatchedRuns(Results(runs, axes, tables, results.evidence), frozenset(absent), dropped)
+    return MatchedRuns(replace(results, runs=runs, axes=axes, tables=tables), frozenset(absent))

@@ -1,6 +1,6 @@
-"""Turn a folder of tables into what a reader sees: a page, a notebook, figures and tables for a paper.
+"""Turn a report, which is a store, into what a reader sees: a page, a notebook, figures and tables for a paper.
 
-    write_report:  facts, results, verdicts -> data/   (folder: only the rows that the sections use)
+    write_report:  facts, results, verdicts -> data/   (folder: a store with one pack, long curves thinned)
     render:        data/ -> parts (compose) -> figures (page) -> index.html, notebook.ipynb, figures/, tables/
 
 A section is a frozen value made of frames. Page, notebook and files all render that value, and ``render`` reads only

@@ -92,9 +92,6 @@ def build_all_parts(
     with using_words(facts.words), mean_over(loss_item(own_results)):
         for number, spec in enumerate(facts.sections, 1):
             part = ReportPart(number, str(spec.get("title") or ""), tuple(spec.get("claims") or ()), section=None)
-            if absent := spec.get("absent"):
-                parts.append(replace(part, error=absent))
-                continue
             try:
                 choice = registry.resolve({k: v for k, v in spec.items() if k not in COMMON_FIELDS})
                 supplied_names = supplied_parameters(registry[choice["kind"]].build)

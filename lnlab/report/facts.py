@@ -13,9 +13,9 @@ from lnlab.keys import Json
 from lnlab.portable_names import why_unportable
 from lnlab.report import fact_entries
 
-FACTS_FORMAT = 6
-COMMON_FIELDS = ("title", "heading", "while", "claims", "absent")
-"""Fields of every section: its title, the author's heading and its verdicts, its claims, and why rows are not there."""
+FACTS_FORMAT = 7
+COMMON_FIELDS = ("title", "heading", "while", "claims")
+"""Fields of every section: its title, the author's heading and its verdicts, and its claims."""
 
 _OPTIONAL: Mapping[str, Json] = {
     "dropped": [],
@@ -73,7 +73,6 @@ class ReportFacts(SpecIdentity):
         looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
         frozen: by claim, its criterion as it was frozen before a run (``record.frozen``), with ``state``: kept or
             changed.
-        kept: which rows the tables beside it hold, see ``kept_rows``. Empty before they are written.
         origin: path from the folder of the report to the spec. Empty if ``path`` leads there from a folder above.
         review: what a referee would ask, the most important first, see ``review.rule.ReviewLine``.
         theme: heading under which an index lists the question. Empty: that of its source.
@@ -105,7 +104,6 @@ class ReportFacts(SpecIdentity):
     grid_seeds: tuple[fact_entries.GridSeeds, ...] = ()
     looks: Mapping[str, Sequence[fact_entries.Look]] = field(default_factory=dict)
     frozen: Mapping[str, fact_entries.Frozen] = field(default_factory=dict)
-    kept: tuple[Mapping[str, Json], ...] = ()
     review: tuple[fact_entries.ReviewRecord, ...] = ()
     origin: str = ""
     theme: str = ""

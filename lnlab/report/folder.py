@@ -1,42 +1,35 @@
-"""The folder of tables that a report is a function of: ``data/*.parquet`` and ``data/experiment.json``.
+"""The folder that a report is a function of: ``data`` is a store that holds its plan and its rows, in one pack.
 
-All rows of the quantities that the spec names are kept, see ``kept_rows``, and nothing that differs between two equal
-runs (seconds, time of day).
+Beside these lie what its page says (``experiment.json``), its verdicts, and the verdicts of others that it cites. A
+folder may come from anybody: it is read without links, and with a bound on all that is read and unfolded.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.verdict_rows import verdict_frame, verdicts_from_frame
-from lnlab.errors import ReportError
+from lnlab.errors import LabError, ReportError
 from lnlab.folders import complete_interrupted, replace_folder
 from lnlab.issues import Issue
-from lnlab.keys import Json
-from lnlab.report.compose import build_parts
-from lnlab.report.contents import EXPERIMENT_FILE, LARGEST_FACTS, list_files, read_file
-from lnlab.report.facts import COMMON_FIELDS, ReportFacts, facts_from_json, facts_text
-from lnlab.report.kept_rows import (
-    curves_beyond,
-    entry_of_runs,
-    has_long_curves,
-    measured_names,
-    quantities_of_claim,
-    quantities_of_section,
-    rows_of_further_seeds,
-    rows_of_quantities,
-    with_rows,
-)
-from lnlab.report.table import parquet_bytes
-from lnlab.select.seeds import drawn_results
-from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_schema
+from lnlab.keys import Json, digest_bytes
+from lnlab.report.contents import EXPERIMENT_FILE, LARGEST_FACTS, LARGEST_REPORT_FILE, list_files, read_file
+from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
+from lnlab.report.thinning import thinned_results
+from lnlab.store.join import join_results
+from lnlab.store.kept import plan_as_files, results_as_files
+from lnlab.store.packs import PACKS_FOLDER, Packs
+from lnlab.store.parquet_sizes import parquet_sizes
+from lnlab.store.plans import PLANS_FOLDER, StoredPlan, load_plan, plan_tables
+from lnlab.store.records.checksummed import CorruptFile
+from lnlab.tables import TABLES, Results, smallest_parquet, table_schema
 from lnlab.userfiles import parse_json
 
 EVIDENCE_TABLE = "evidence"
@@ -45,12 +38,14 @@ THUMBNAIL_FILE = "figures/thumbnail.svg"
 """The first figure as the index shows it."""
 _OWN_FOLDERS = ("data", "figures", "tables")
 _WRITE_AGAIN = "write the report again"
-_UNSTABLE_COLUMNS = ("seconds",)
-KEY_DIGITS = 16
-"""Hexadecimal digits of a key in a report: 64 bits. A store has all 64 digits, of which no compression saves one."""
-_KEYS = ("run", "trajectory", "measurement")
-_LONG_KEY = f"^([0-9a-f]{{{KEY_DIGITS}}})[0-9a-f]{{{64 - KEY_DIGITS}}}$"
-_RUN_COLUMNS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
+LARGEST_UNFOLDED = 2 * 1024 * 1024 * 1024
+"""Bytes of all tables of a report in memory."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_OWN_FILES = (EXPERIMENT_FILE, "data/verdicts.parquet", f"data/{EVIDENCE_TABLE}.parquet")
+_UNREADABLE = (
+    *(LabError, CorruptFile, OSError, ValueError, TypeError, KeyError, IndexError, AttributeError),
+    *(RecursionError, OverflowError, pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
 
 
 def report_data(
@@ -60,98 +55,66 @@ def report_data(
     claims: Sequence[Claim] = (),
     before: Path | None = None,
 ) -> dict[str, bytes]:
-    """The files ``data/*`` of a report, with all rows of the quantities that its sections and these claims name.
-
-    Of curves of more than ``LONG_CURVE`` points that no claim is about, the rows that the sections draw are enough: a
-    loss at every update of hundreds of runs would be most of a repository. ``before`` is as in ``data_files``.
-    """
-    of_sections = drawn_results(results, facts.seeds, facts.grid_seeds)
-    further: list[Mapping[str, Json]] = []
-    if of_sections is not results:
-        results, further = rows_of_further_seeds(results, of_sections, claims)
-    measured = measured_names(results)
-    # The review of a page that is drawn again states its epochs, too.
-    names = {name for claim in claims for name in quantities_of_claim(claim)} | ({"epoch"} & measured)
-    drawn: list[Mapping[str, Json]] = []
-    for section in facts.sections:
-        named = quantities_of_section(section, measured)
-        if has_long_curves(results, named - names):
-            drawn.append(section)
-        else:
-            names |= named
-    read = [
-        (section, part.section.rows)
-        for section in facts.sections
-        for part in build_parts(replace(facts, sections=(section,)), results, verdicts)
-        if part.section is not None
-    ]
-    # Short curves that a section draws beside those that it names, such as the entropy of the words beside a loss, are
-    # kept whole as well: then it can select other runs.
-    tables = rows_of_quantities(results, names)
-    for section, rows in read:
-        beside = set() if section in drawn else curves_beyond(tables, rows)
-        names |= {name for name in beside if not has_long_curves(results, [name])}
-    # what a section reads beyond the rows that are kept by name is kept by the section that reads it
-    tables = whole = rows_of_quantities(results, names)
-    for section, rows in read:
-        with_section = with_rows(results, whole, rows)
-        if section not in drawn and any(len(more) > len(whole[name]) for name, more in with_section.items()):
-            drawn.append(section)
-        tables = with_rows(results, tables, rows)
-    entries: list[Mapping[str, Json]] = [{"quantity": name} for name in sorted(names)]
-    entries += [{"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}} for section in drawn]
-    if further:
-        entries = [entry for entry in (entry_of_runs(of_sections.runs, entries), *further) if entry["runs"]]
-    reduced = replace(results, runs=stable_runs(results.runs), tables=tables)
-    return data_files(replace(facts, kept=tuple(entries)), reduced, verdicts, before)
-
-
-def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:
-    """The runs without what differs between two equal ones."""
-    return runs.with_columns(pl.lit(None, runs.schema[name]).alias(name) for name in _UNSTABLE_COLUMNS)
-
-
-def with_short_keys(results: Results) -> Results:
-    """The results with keys shortened to their first ``KEY_DIGITS`` digits, which still tell them apart.
-
-    Keys of variants stay whole: the criterion of a look holds them, and there are few.
-    """
-
-    def shortened(rows: pl.DataFrame) -> pl.DataFrame:
-        keys = [name for name in _KEYS if rows.schema.get(name) == pl.String]
-        return rows.with_columns(pl.col(keys).str.replace(_LONG_KEY, "${1}"))
-
-    tables = {name: shortened(rows) for name, rows in results.tables.items()}
-    return replace(results, runs=shortened(results.runs), axes=shortened(results.axes), tables=tables)
+    """The files ``data/*`` of a report: a store that holds these results, with long curves as they are drawn."""
+    thinned = thinned_results(facts, results, verdicts, claims)
+    return data_files(facts, thinned, verdicts, claims, results_as_files(thinned), before)
 
 
 def data_files(
-    facts: ReportFacts, results: Results, verdicts: Sequence[Verdict], before: Path | None = None
+    facts: ReportFacts,
+    results: Results,
+    verdicts: Sequence[Verdict],
+    claims: Sequence[Claim],
+    packs: Mapping[str, bytes],
+    before: Path | None = None,
 ) -> dict[str, bytes]:
-    """The files ``data/*``. A file in the folder ``before`` stays if its table is equal and it is no larger."""
-    results = with_short_keys(results)
-    tables = {"runs": results.runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
-    optional = {**results.tables, EVIDENCE_TABLE: results.evidence}
-    tables |= {name: table for name, table in optional.items() if not table.is_empty()}
-    files = {}
-    for name, table in sorted(tables.items()):
-        path = f"data/{name}.parquet"
-        files[path] = parquet_bytes(table)
-        # a file that holds the same and is no larger stays, so that a newer polars changes no report
-        with suppress(ReportError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            content = None if before is None else read_file(before, path, len(files[path]))
-            if content is not None and pl.read_parquet(BytesIO(content)).equals(table):
-                files[path] = content
+    """The files ``data/*``. A table in the folder ``before`` stays if it is equal and its file no larger.
+
+    Args:
+        facts: of the report.
+        results: its runs, axes and needs become its plan.
+        verdicts: in the order of the spec.
+        claims: resolved.
+        packs: the files that hold the rows, by their path below the store.
+        before: the folder.
+    """
+    stored = StoredPlan(
+        name=facts.name,
+        digest=facts.digest,
+        profile=facts.profile,
+        overrides=facts.overrides,
+        quick="",
+        spec=facts.path,
+        text=digest_bytes(facts.spec.encode()),
+        facts={"claims": list(claims)},
+        files={},
+    )
+    plan = plan_as_files(stored, results, lambda name, content: _equal_before(before, f"data/{name}", content))
+    files = {f"data/{name}": content for name, content in sorted({**packs, **plan}.items())}
+    for name, table in (("verdicts", verdict_frame(verdicts)), (EVIDENCE_TABLE, results.evidence)):
+        if name == "verdicts" or not table.is_empty():
+            path = f"data/{name}.parquet"
+            files[path] = _equal_before(before, path, smallest_parquet(table))
     return files | {EXPERIMENT_FILE: facts_text(facts).encode()}
 
 
+def _equal_before(before: Path | None, path: str, content: bytes) -> bytes:
+    """The file of before that holds the same table and is no larger, so that a newer polars changes no report."""
+    with suppress(ReportError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        old = None if before is None else read_file(before, path, len(content))
+        if old is not None and pl.read_parquet(BytesIO(old)).equals(pl.read_parquet(BytesIO(content))):
+            return old
+    return content
+
+
 def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:
-    """Write ``data_files`` alone. Pages beside them stay as they are.
+    """Write the data alone, with every row. Pages beside them stay as they are.
 
     Raises:
         ReportError: the folder cannot be written.
     """
-    return write_files(out, data_files(facts, results, verdicts, out), ("data",))
+    data = data_files(facts, results, verdicts, (), results_as_files(results), out)
+    return write_files(out, data, ("data",))
 
 
 def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
@@ -165,47 +128,101 @@ def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
     except OSError as error:
         what = f"was being replaced when lnlab was stopped, and cannot be completed: {error}"
         raise ReportError(Issue("unwritable", str(out), what, "make it writable")) from error
-    return parse_report(partial(read_file, out), out)
+    return parse_report(store_files(out), out)
 
 
-def parse_report(read: Callable[[str], bytes | None], out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
+def store_files(out: Path) -> dict[str, bytes]:
+    """The files ``data/*`` of a report, each a regular file of bounded size that no link leads to.
+
+    Raises:
+        ReportError: something else lies there, or it is more than a report holds.
+    """
+    files = {path: content for path in _OWN_FILES if (content := read_file(out, path)) is not None}
+    names, foreign = list_files(out / "data") if (out / "data").is_dir() else ([], [])
+    if foreign:
+        raise ReportError(
+            *(Issue("damaged", str(out / "data" / one.name), f"is {one.what}", "remove it") for one in foreign)
+        )
+    for name in names:
+        if name.startswith((f"{PACKS_FOLDER}/", f"{PLANS_FOLDER}/")):
+            room = LARGEST_REPORT_FILE - sum(map(len, files.values()))
+            files[f"data/{name}"] = read_file(out, f"data/{name}", max(room, 0)) or b""
+    return files
+
+
+def parse_report(files: Mapping[str, bytes], out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
     """Everything a report is made of, from its files.
 
     Args:
-        read: returns a file by its path below the folder, or None if there is none.
+        files: ``data/*`` by their path below the folder.
         out: the folder, for messages.
 
     Raises:
         ReportError: a file is absent or damaged.
     """
-    facts = facts_from_json(read_facts(out, read(EXPERIMENT_FILE)), str(out / EXPERIMENT_FILE))
+    facts = facts_from_json(read_facts(out, files.get(EXPERIMENT_FILE)), str(out / EXPERIMENT_FILE))
 
-    def table(name: str, empty_schema: pl.Schema | None) -> pl.DataFrame:
-        content = read(f"data/{name}.parquet")
+    if not _DIGEST.fullmatch(facts.digest):
+        raise ReportError(Issue("damaged", str(out / EXPERIMENT_FILE), "its plan has no digest", _WRITE_AGAIN))
+
+    def table(name: str) -> pl.DataFrame:
+        content = files.get(f"data/{name}.parquet")
         if content is None:
-            if empty_schema is not None:
-                return pl.DataFrame(schema=empty_schema)
-            raise ReportError(Issue("missing", str(out / f"data/{name}.parquet"), "is missing", _WRITE_AGAIN))
+            return pl.DataFrame(schema=table_schema(name))
         try:
+            _refuse_large(content)
             rows = pl.read_parquet(BytesIO(content))
-            # of the runs, the columns of the plan alone: those that a worker wrote stand beside them
-            schema = table_schema(name) if empty_schema is None else empty_schema
-            if wrong := [column for column, kind in schema.items() if rows.schema.get(column) != kind]:
-                raise _damaged(out, name, ValueError(f"column {wrong[0]} is absent or of another type"))
-            return rows
-        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            raise _damaged(out, name, error) from error
+        except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise _damaged(out, f"{name}.parquet", error) from error
+        schema = table_schema(name)
+        if wrong := [column for column, kind in schema.items() if rows.schema.get(column) != kind]:
+            raise _damaged(out, f"{name}.parquet", ValueError(f"column {wrong[0]} is absent or of another type"))
+        return rows
 
-    tables = {name: table(name, joined_schema(name)) for name in WRITTEN_BY_WORKERS}
-    runs = table("runs", None)
-    axes = table("axes", table_schema("axes"))
-    verdicts = table("verdicts", table_schema("verdicts"))
-    evidence = table(EVIDENCE_TABLE, table_schema(EVIDENCE_TABLE))
+    verdicts, evidence = table("verdicts"), table(EVIDENCE_TABLE)
     try:
         judged = list(verdicts_from_frame(verdicts))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError) as error:
-        raise _damaged(out, "verdicts", error) from error
-    return facts, with_short_keys(Results(runs, axes, tables, evidence)), judged
+        raise _damaged(out, "verdicts.parquet", error) from error
+    try:
+        results = _results_in(files, facts.digest)
+    except _UNREADABLE as error:
+        raise _damaged(out, PACKS_FOLDER, error) from error
+    return facts, replace(results, evidence=evidence), judged
+
+
+def packs_in(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The packs among the files of a report, by their path below its store."""
+    prefix = f"data/{PACKS_FOLDER}/"
+    return {name.removeprefix("data/"): content for name, content in files.items() if name.startswith(prefix)}
+
+
+def _results_in(files: Mapping[str, bytes], digest: str) -> Results:
+    """The results of the plan of this digest, read as a store reads them, from a copy that nobody else can change."""
+    unfolded = 0
+    with TemporaryDirectory(prefix="lnlab-report-") as scratch:
+        root = Path(scratch)
+        for path, content in files.items():
+            if path.startswith(("data/packs/", "data/plans/")):
+                place = root / path.removeprefix("data/")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
+                unfolded += _refuse_large(content, unfolded) if path.endswith(".parquet") else 0
+        Packs(root).require_whole()
+        results = join_results(root, plan_tables(root, load_plan(root, digest)))
+        return replace(results, tables=dict(results.tables.items()), scans={})
+
+
+def _refuse_large(content: bytes, before: int = 0) -> int:
+    """How many bytes a table takes in memory, told from its headers.
+
+    Raises:
+        ValueError: it is no Parquet file, or more than a report holds.
+    """
+    unfolded = parquet_sizes(content).unfolded
+    if before + unfolded > LARGEST_UNFOLDED:
+        raise ValueError(f"it unfolds to {before + unfolded:,} bytes, and may to {LARGEST_UNFOLDED:,}")
+    return unfolded
 
 
 def read_facts(out: Path, content: bytes | None) -> dict[str, Json]:
@@ -230,24 +247,17 @@ def read_facts(out: Path, content: bytes | None) -> dict[str, Json]:
     return value
 
 
-def joined_schema(name: str) -> pl.Schema:
-    """The columns of a worker's table once it is joined to its runs."""
-    columns: dict[str, Any] = _RUN_COLUMNS | table_schema(name)
-    return pl.Schema(columns)
-
-
 def _damaged(out: Path, name: str, error: BaseException) -> ReportError:
     reason = next(iter(str(error).splitlines()), type(error).__name__)[:160]
-    return ReportError(
-        Issue("unreadable", str(out / f"data/{name}.parquet"), f"cannot be read: {reason}", _WRITE_AGAIN)
-    )
+    return ReportError(Issue("unreadable", str(out / "data" / name), f"cannot be read: {reason}", _WRITE_AGAIN))
 
 
 def is_replaced(name: str) -> bool:
     """Whether the next report replaces a file of this name, below the folder, or drops it."""
     folder, _, file = name.partition("/")
     return name == NOTEBOOK_FILE or (
-        folder in _OWN_FOLDERS and file.startswith((*TABLES, *JUDGED, "figure-", "table-"))
+        folder in _OWN_FOLDERS
+        and file.startswith((*TABLES, f"{PACKS_FOLDER}/", f"{PLANS_FOLDER}/", "figure-", "table-"))
     )
 
 

@@ -30,6 +30,18 @@ def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText
     return resolved
 
 
+def resolved_probes(experiment: Experiment, known: Mapping[str, Registry[Any]]) -> tuple[Mapping[str, Json], ...]:
+    """The probes of a spec, every default explicit, with the moments ``at`` which and the grids that each measures."""
+    return tuple(
+        {
+            **known["probe"].resolve(kind_and_parameters(probe)),
+            "at": probe.at,
+            **({} if probe.grid is None else {"grid": list(probe.grid)}),
+        }
+        for probe in experiment.probes
+    )
+
+
 def question_fields(
     experiment: Experiment,
     sections: Iterable[Choice],

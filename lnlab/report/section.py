@@ -151,7 +151,7 @@ class Section:
         charts: the figures, in order.
         tables: tables that stand by themselves, in order.
         missing: which runs are not in it and why, or nothing.
-        rows: the stored rows it read, by table. A report keeps these beside those of ``kept_rows``.
+        rows: the stored rows it read, by table. Of long curves a report keeps these.
     """
 
     finding: str

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -13,10 +12,6 @@ from lnlab.report.rounding import rounded_frame
 from lnlab.report.words.wording import format_number, format_value
 
 MAX_SHOWN_ROWS = 50
-_ZSTD, _BROTLI = 22, 11
-"""The highest levels of both: a table is written once and kept for years."""
-_SMALL = 1_200_000
-"""A table with fewer cells is also compressed with Brotli."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Cell = tuple[str, bool]
 
@@ -74,23 +69,6 @@ def csv_bytes(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
     ]
     table = rows.with_columns(harmless).select(pl.col(name).alias(heading) for name, heading in headings.items())
     return rounded_frame(table).write_csv().encode()
-
-
-def parquet_bytes(table: pl.DataFrame) -> bytes:
-    """A frame as Parquet. Equal frames give equal bytes.
-
-    Brotli mostly takes 4 % fewer bytes than Zstandard but more time, so that large tables do without it.
-    """
-    table = table.rechunk()
-
-    def compressed(how: Literal["zstd", "brotli"], level: int) -> bytes:
-        buffer = BytesIO()
-        table.write_parquet(buffer, compression=how, compression_level=level, statistics=False)
-        return buffer.getvalue()
-
-    zstd = compressed("zstd", _ZSTD)
-    small = table.height * table.width < _SMALL
-    return min(zstd, compressed("brotli", _BROTLI), key=len) if small else zstd
 
 
 def column_count(rows: Sequence[Sequence[object]]) -> int:

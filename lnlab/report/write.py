@@ -148,7 +148,7 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         ReportError: as in ``write_report``. The folder is left unchanged.
     """
     folders = html.template_folders(drawing.templates)
-    facts, results, verdicts = parse_report(data.get, out) if data else read_folder(out)
+    facts, results, verdicts = parse_report(data, out) if data else read_folder(out)
     # the folder of all reports, two above that of a profile (report_folder)
     reports = out.parent.parent if out.name == facts.profile else out.parent
     root = None if drawing.single_file else _seen_from(out, reports)

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from lnlab.keys import canonical
 from lnlab.specfile.columns import EVALUATIONS, NEXT_UPDATE_CURVES, RECORDED
 from lnlab.store.files import as_store_error
 from lnlab.store.missing_work import OUTCOME_COLUMNS, TrajectoryRequest, outcome_of_run
@@ -21,6 +22,9 @@ from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, read_scan, table_sc
 
 _SCORED_BY = {quantity: kind for kind, quantities in EVALUATIONS.items() for quantity in quantities}
 _BY_MEASUREMENT = [table for table, columns in WRITTEN_BY_WORKERS.items() if "measurement" in columns]
+
+OUTSIDE = canonical({"kind": "outside"})
+"""What stands for a probe where something else has measured."""
 
 LARGEST_TABLE_IN_MEMORY = 64 * 1024 * 1024
 """Bytes of a table's files beyond which it is scanned anew for each question, and never held whole."""
@@ -78,8 +82,13 @@ def _joined(
         schema={name: table_schema("outcomes")[name] for name in OUTCOME_COLUMNS}
         | {"done": table_schema("outcomes")["steps"]},
     )
+    thinned = {
+        run: frozenset(name for record in contents[trajectory].records for name in record.thinned)
+        for run, trajectory in runs.select("run", "trajectory").iter_rows()
+    }
+    thinned = {run: names for run, names in thinned.items() if names}
     if not rows:
-        return Results(pl.concat([runs, columns], how="horizontal"), plan["axes"])
+        return Results(pl.concat([runs, columns], how="horizontal"), plan["axes"], thinned=thinned)
     run_needs = plan["needs"].join(runs.select("run", "variant", "seed"), on="run", maintain_order="left")
     stored = _StoredRows(contents, requests)
     scans = {
@@ -89,7 +98,7 @@ def _joined(
     large = {table: scan for table, scan in scans.items() if stored.size(table) > LARGEST_TABLE_IN_MEMORY}
     tables = {table: scan().collect() for table, scan in scans.items() if table not in large}
     tables["needs"] = run_needs.select("run", "variant", "seed", "step", "probe", "measurement")
-    results = Results(runs, plan["axes"], _Tables(tables, large) if large else tables, scans=large)
+    results = Results(runs, plan["axes"], _Tables(tables, large) if large else tables, scans=large, thinned=thinned)
     found = _last_finite_losses(results, columns["last_finite_loss"], contents)
     return replace(results, runs=pl.concat([runs, columns.with_columns(found)], how="horizontal"))
 
@@ -97,15 +106,16 @@ def _joined(
 def _last_finite_losses(results: Results, recorded: pl.Series, contents: Mapping[str, TrajectoryContents]) -> pl.Series:
     """The last finite training loss of every run, up to its own number of updates.
 
-    ``recorded`` is what the record of each run says. It does not hold where the trajectory was trained beyond the end
-    of the run, or ended there. Then, and where nothing is recorded, the loss is read from the curves.
+    ``recorded`` is what the record of each run says. It does not hold where the trajectory ended there, or was trained
+    beyond the end of the run and no record ends with it. Then, and where nothing is recorded, curves say it.
     """
     lacking = []
     named = results.runs.select("run", "trajectory", "steps").with_columns(recorded.alias("loss"))
     for run, trajectory, steps, loss in named.iter_rows():
         coverage = coverage_of(contents[trajectory].records)
         ended = coverage.end is not None and coverage.end.steps == steps
-        if loss is None or coverage.covered > steps or ended:
+        ends_there = any(record.steps == steps for record in contents[trajectory].records)
+        if loss is None or (coverage.covered > steps and not ends_there) or ended:
             lacking.append(run)
     loss = (pl.col("split") == "train") & (pl.col("quantity") == "loss")
     losses = results.rows("curves", pl.col("run").is_in(lacking), loss, pl.col("value").is_finite())
@@ -241,11 +251,12 @@ class _Curves:
         trajectories = dict.fromkeys([*named["trajectory"], *owned["owner"].unique(maintain_order=True)])
         rows = self.stored.rows("curves", trajectories).filter(*on_rows)
         quantity = pl.col("quantity")
-        recorded = (pl.col("split") == "train") & quantity.is_in(RECORDED) & (quantity != "epoch")
+        outside = pl.col("trajectory").is_in(trajectories_outside(self.runs, self.needs).implode())
+        recorded = outside | is_recorded()
         ahead = quantity.is_in(NEXT_UPDATE_CURVES).cast(pl.Int64)
         trained = named.lazy().join(rows.filter(recorded), on="trajectory", maintain_order="left_right")
         columns = ["run", "variant", "seed", "step", "trajectory", "split", "quantity", "value"]
-        trained = trained.filter(pl.col("step") + ahead <= pl.col("steps")).select(*columns, "_order")
+        trained = trained.filter(outside | (pl.col("step") + ahead <= pl.col("steps"))).select(*columns, "_order")
         evaluated = pl.concat(
             part.select(*columns, "_order") for part in _evaluated(owned.lazy(), rows.filter(~recorded))
         )
@@ -261,18 +272,38 @@ class _Curves:
 
     def _owned(self, runs: pl.DataFrame) -> pl.DataFrame:
         """``run step split kind variant seed trajectory _order owner``: the evaluations of these runs."""
-        needs = self.needs.join(runs, on="run", how="semi", maintain_order="left")
-        probes = {probe: json.loads(probe) for probe in needs["probe"].unique()}
-        choices = {probe: choice for probe, choice in probes.items() if choice["kind"] in EVALUATIONS}
-        rows = [(probe, choice["kind"], choice["split"]) for probe, choice in choices.items()]
-        table = pl.DataFrame(rows, {"probe": pl.String, "kind": pl.String, "split": pl.String}, orient="row")
-        joined = needs.join(table, on="probe", maintain_order="left_right")
-        keys = ["run", "step", "split", "kind"]
-        evaluations = joined.select(*keys, "measurement").unique(keys, maintain_order=True)
+        evaluations = evaluations_of(self.needs.join(runs, on="run", how="semi", maintain_order="left"))
         named = runs.select("run", "variant", "seed", "trajectory", "_order")
         evaluations = evaluations.join(named, on="run", maintain_order="left")
         owners = self.stored.requests.owners
         return evaluations.join(owners, on="measurement", maintain_order="left").drop("measurement")
+
+
+def evaluations_of(needs: pl.DataFrame) -> pl.DataFrame:
+    """``run step split kind measurement``: the needs that put scores on the curve."""
+    probes = {probe: json.loads(probe) for probe in needs["probe"].unique()}
+    choices = {probe: choice for probe, choice in probes.items() if choice["kind"] in EVALUATIONS}
+    rows = [(probe, choice["kind"], choice["split"]) for probe, choice in choices.items()]
+    table = pl.DataFrame(rows, {"probe": pl.String, "kind": pl.String, "split": pl.String}, orient="row")
+    keys = ["run", "step", "split", "kind"]
+    joined = needs.join(table, on="probe", maintain_order="left_right")
+    return joined.select(*keys, "measurement").unique(keys, maintain_order=True)
+
+
+def is_recorded() -> pl.Expr:
+    """Whether a row of ``curves`` is one that training itself records."""
+    quantity = pl.col("quantity")
+    return (pl.col("split") == "train") & quantity.is_in(RECORDED) & (quantity != "epoch")
+
+
+def scored_by() -> pl.Expr:
+    """The kind of the evaluation that a row of ``curves`` is of, or null."""
+    return pl.col("quantity").replace_strict(_SCORED_BY, default=None, return_dtype=pl.String)
+
+
+def trajectories_outside(runs: pl.DataFrame, needs: pl.DataFrame) -> pl.Series:
+    """The trajectories that something else has trained. All their curves belong to their one run."""
+    return runs.join(needs.filter(probe=OUTSIDE), on="run", how="semi")["trajectory"]
 
 
 def _split(conditions: Iterable[pl.Expr], columns: Iterable[str]) -> tuple[list[pl.Expr], list[pl.Expr]]:
@@ -320,9 +351,7 @@ def _evaluated(owned: pl.LazyFrame, rows: pl.LazyFrame) -> Iterator[pl.LazyFrame
     """
     owner_rows = rows.rename({"trajectory": "owner"})
     epochs = pl.col("quantity") == "epoch"
-    scores = owner_rows.with_columns(
-        kind=pl.col("quantity").replace_strict(_SCORED_BY, default=None, return_dtype=pl.String)
-    )
+    scores = owner_rows.with_columns(kind=scored_by())
     yield owned.join(scores, on=["owner", "step", "split", "kind"], maintain_order="left_right").drop("kind")
     evaluated_steps = owned.drop("split", "kind").unique(["run", "step"], keep="first", maintain_order=True)
     yield evaluated_steps.join(owner_rows.filter(epochs), on=["owner", "step"], maintain_order="left_right")

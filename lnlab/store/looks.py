@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from lnlab.keys import Json
 from lnlab.store import files
+from lnlab.store.records.layout import refuse_report
 
 LOOKS_FOLDER = "looks"
 _OF_RUNS = ("sweep", "methods", "select", "profiles")
@@ -64,6 +65,7 @@ def add_looks(
     Raises:
         StoreError: the store cannot be written.
     """
+    refuse_report(root)
     known = read_looks(root, name, question)
     new = [
         json.dumps({"claim": claim, "question": list(question), "look": dict(look)}, ensure_ascii=False)

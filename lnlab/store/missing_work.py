@@ -99,8 +99,9 @@ def outcome_of_run(contents: TrajectoryContents, request: TrajectoryRequest) -> 
         keys = set(request.measurements)
         needed = [r for r in contents.records if r.first_step < request.steps or keys & set(r.measurements)]
         # wall-clock time of all stretches that the run's updates and measurements needed
-        seconds = float(sum(each.outcome["seconds"] or 0.0 for each in needed or contents.records[:1]))
-        row = _columns(record) | {"seconds": seconds}
+        times = [each.outcome["seconds"] for each in needed or contents.records[:1]]
+        times = [seconds for seconds in times if seconds is not None]  # a report does not state them
+        row = _columns(record) | {"seconds": float(sum(times)) if times else None}
         extent = {"done": end.steps} if end else {"done": request.steps, "status": "finished", "reason": None}
         return row | (extent if request.steps else {"done": 0})
     if miss.attempt is not None:

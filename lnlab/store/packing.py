@@ -4,7 +4,7 @@ It may be killed at any point, and may happen while others read and work: a comm
 removed from its folder only when a pack that holds it is on the disk, and where it lies twice it counts once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -39,6 +39,7 @@ from lnlab.store.records.layout import (
     LOCK_FILE,
     OUTPUT_FILE,
     RECORD_FILE,
+    refuse_report,
     stretch_name,
     stretches,
     trajectory_folder,
@@ -70,6 +71,7 @@ def packs_locked(root: Path) -> Iterator[bool]:
     Raises:
         StoreError: the store cannot be written.
     """
+    refuse_report(root)
     files.make_folder(root / PACKS_FOLDER)
     with files.locked(root / PACKS_FOLDER / f"{HIDDEN_PREFIX}lock", wait=False) as acquired:
         if acquired:
@@ -135,6 +137,13 @@ def remove_stretch(stretch: Path) -> None:
     files.remove(stretch)
 
 
+def _quickly_encoded(rows: pl.DataFrame, group: int) -> bytes:
+    buffer = BytesIO()
+    # No statistics: the index of the pack says which groups are read.
+    rows.write_parquet(buffer, compression="zstd", compression_level=3, statistics=False, row_group_size=group)
+    return buffer.getvalue()
+
+
 @dataclass
 class PackWriter:
     """Stretches that become a pack, and the folders that they replace.
@@ -142,10 +151,12 @@ class PackWriter:
     Attributes:
         root: the store.
         weight: rows in memory.
+        encode: a table as a file, in groups of so many rows.
     """
 
     root: Path
     weight: int = 0
+    encode: Callable[[pl.DataFrame, int], bytes] = _quickly_encoded
     _stretches: dict[tuple[str, str], Stretch] = field(default_factory=dict)
     _tables: dict[str, dict[int, pl.DataFrame]] = field(default_factory=dict)
     _replaced: list[Path] = field(default_factory=list)
@@ -182,27 +193,9 @@ class PackWriter:
             name = stretch_name(0)
             hidden = self.root / PACKS_FOLDER / f"{HIDDEN_PREFIX}{name}"
             files.make_folder(hidden)
-            records = [
-                (
-                    stretch.record.trajectory,
-                    stretch.record.folder.name,
-                    stretch.record.first_step,
-                    stretch.record.steps,
-                    None if stretch.record.asked == stretch.record.measurements else list(stretch.record.asked),
-                    list(stretch.record.measurements),
-                    canonical(dict(stretch.record.outcome)),
-                    canonical(dict(stretch.record.files)),
-                    stretch.output or None,
-                )
-                for stretch in self._stretches.values()
-            ]
-            records_frame = pl.DataFrame(records, schema=RECORDS_SCHEMA, orient="row")
-            tables = {RECORDS: self._write(hidden, RECORDS, records_frame)}
-            for table, parts in self._tables.items():
-                tables[table] = self._write(hidden, table, self._packed_rows(table, parts))
-            index = to_checksummed_json(Pack(hidden, list(self._stretches), tables).to_index())
-            for file in (INDEX_FILE, INDEX_COPY_FILE):
-                files.write(hidden / file, index)
+            contents = self.contents()
+            for file, content in {**contents, INDEX_COPY_FILE: contents[INDEX_FILE]}.items():
+                files.write(hidden / file, content)
             # Everything is on the disk before it gets its name, and has its name before what it replaces goes.
             files.sync_folder(hidden)
             files.rename(hidden, self.root / PACKS_FOLDER / name)
@@ -210,6 +203,31 @@ class PackWriter:
                 remove_stretch(folder)
                 files.remove_empty(folder.parent)
         self._stretches, self._tables, self._replaced, self.weight = {}, {}, [], 0
+
+    def contents(self) -> dict[str, bytes]:
+        """The files of the pack by name, the index last."""
+        records = [
+            (
+                stretch.record.trajectory,
+                stretch.record.folder.name,
+                stretch.record.first_step,
+                stretch.record.steps,
+                None if stretch.record.asked == stretch.record.measurements else list(stretch.record.asked),
+                list(stretch.record.measurements),
+                canonical(dict(stretch.record.outcome)),
+                canonical(dict(stretch.record.files)),
+                stretch.output or None,
+                list(stretch.record.thinned) or None,
+            )
+            for stretch in self._stretches.values()
+        ]
+        rows = {RECORDS: pl.DataFrame(records, schema=RECORDS_SCHEMA, orient="row")}
+        rows |= {table: self._packed_rows(table, parts) for table, parts in self._tables.items()}
+        tables, contents = {}, {}
+        for table, frame in rows.items():
+            tables[table], contents[f"{table}.parquet"] = self._packed(table, frame)
+        index = Pack(self.root, list(self._stretches), tables).to_index()
+        return {**contents, INDEX_FILE: to_checksummed_json(index)}
 
     def _packed_rows(self, table: str, parts: Mapping[int, pl.DataFrame]) -> pl.DataFrame:
         """The rows of a table, each with its trajectory and stretch in front."""
@@ -220,24 +238,21 @@ class PackWriter:
         rows = pl.concat(parts.values())
         return rows.with_columns(names).select(packed_schema(table).names())
 
-    def _write(self, folder: Path, table: str, rows: pl.DataFrame) -> PackedTable:
+    def _packed(self, table: str, rows: pl.DataFrame) -> tuple[PackedTable, bytes]:
+        """A table of the pack, and its file."""
         parts = self._tables.get(table, {})
         numbers = range(len(self._stretches))
         counts = [1] * len(numbers) if table == RECORDS else [parts[n].height if n in parts else 0 for n in numbers]
         per_stretch = -(-rows.height // sum(map(bool, counts)))
         group = min(GROUP_STRETCHES * per_stretch, _MOST_GROUP_ROWS)
-        buffer = BytesIO()
-        # No statistics: the index of the pack says which groups are read.
-        rows.write_parquet(buffer, compression="zstd", compression_level=3, statistics=False, row_group_size=group)
-        content = buffer.getvalue()
-        files.write(folder / f"{table}.parquet", content)
+        content = self.encode(rows, group)
         found, footer = row_groups(content)
         starts = [0, *(start for start, _ in found[1:]), footer]
         groups = [
             (start, end - start, height, digest_bytes(content[start:end]))
             for (start, end), (_, height) in zip(pairwise(starts), found, strict=True)
         ]
-        return PackedTable(folder / f"{table}.parquet", counts, groups, content[footer:])
+        return PackedTable(self.root / f"{table}.parquet", counts, groups, content[footer:]), content
 
 
 def _pack(root: Path, trajectories: list[str]) -> None:

@@ -50,9 +50,9 @@ _WINDOW = 64
 _STRETCH: dict[str, pl.DataType] = {"trajectory": pl.String(), "stretch": pl.String()}
 _RECORD: dict[str, pl.DataType] = {"first_step": pl.Int64(), "steps": pl.Int64()}
 _RECORD |= {"asked": pl.List(pl.String), "measurements": pl.List(pl.String)}
-_RECORD |= {"outcome": pl.String(), "files": pl.String(), "output": pl.Binary()}
+_RECORD |= {"outcome": pl.String(), "files": pl.String(), "output": pl.Binary(), "thinned": pl.List(pl.String)}
 RECORDS_SCHEMA = pl.Schema({**_STRETCH, **_RECORD})
-"""``asked`` is null if it equals ``measurements``. ``outcome`` and ``files`` are JSON."""
+"""``asked`` is null if it equals ``measurements``, ``thinned`` if it is empty. ``outcome`` and ``files`` are JSON."""
 
 
 def packed_schema(table: str) -> pl.Schema:
@@ -252,6 +252,7 @@ class Pack:
                 measurements=measurements,
                 outcome=json.loads(row["outcome"]),
                 files=json.loads(row["files"]),
+                thinned=tuple(row["thinned"] or ()),
             )
             stretches.append(Stretch(record, files=None, output=row["output"] or b"", pack=self, position=position))
         return stretches, {trajectory: list(dict.fromkeys(sentences)) for trajectory, sentences in damaged.items()}
@@ -336,6 +337,22 @@ class Packs:
                 if (self.root / PACKS_FOLDER / name).is_dir():
                     self.damaged[name] = str(error)
         return [self._packs[name] for name in sorted(self._packs)]
+
+    def require_whole(self) -> None:
+        """Refuse packs that are not what their indices say, byte for byte.
+
+        Raises:
+            CorruptFile: one is not.
+            StoreError: this user may not read it.
+        """
+        current = self.current()
+        damaged = list(self.damaged.values())
+        for table in (table for pack in current for table in pack.tables.values()):
+            if table.path.read_bytes()[table.size :] != table.footer:
+                damaged.append(f"{table.path} is not as its index says")
+            damaged += filter(None, (table.damage(number) for number in range(len(table.groups))))
+        if damaged:
+            raise CorruptFile(damaged[0])
 
     def trajectories(self) -> set[str]:
         """Keys of all trajectories of which a pack holds something."""

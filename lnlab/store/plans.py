@@ -26,15 +26,16 @@ from lnlab.store.records.checksummed import (
     to_checksummed_json,
     well_formed,
 )
-from lnlab.store.records.layout import plan_folder
+from lnlab.store.records.layout import FACTS_FILE, is_report, plan_folder, refuse_report
 from lnlab.tables import encode_parquet, frame, table_schema
-from lnlab.userfiles import LARGEST_SPEC, read_user_file
+from lnlab.userfiles import LARGEST_SPEC, parse_json, read_user_file
 
 if TYPE_CHECKING:
     from lnlab.compile.plan import Plan
 
 PLAN_FILE = "plan.json"
-_TABLES = ("runs", "axes", "needs")
+PLANS_FOLDER = "plans"
+TABLES_OF_PLAN = ("runs", "axes", "needs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +99,7 @@ def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None, *, conte
     Raises:
         StoreError: the store cannot be written.
     """
+    refuse_report(root)
     folder = plan_folder(root, plan.digest)
     files.make_folder(folder)
     digests = {}
@@ -135,6 +137,8 @@ def load_plan(root: Path, digest: str) -> StoredPlan:
             raise CorruptFile(f"{path} belongs to another plan")
         stored["overrides"] = tuple(stored["overrides"])
         stored["inputs"] = tuple(Input(**entry) for entry in stored["inputs"])
+        if is_report(root):  # it says there what its page says
+            stored["facts"]["report"] = parse_json(read_bytes(root / FACTS_FILE))
         return StoredPlan(**stored)
 
 
@@ -214,7 +218,7 @@ def plan_tables(root: Path, stored: StoredPlan) -> dict[str, pl.DataFrame]:
         CorruptFile: one of them is not what was stored.
     """
     folder = plan_folder(root, stored.digest)
-    names = {table: f"{table}.parquet" for table in _TABLES}
+    names = {table: f"{table}.parquet" for table in TABLES_OF_PLAN}
     return {
         table: pl.read_parquet(BytesIO(read_checked(folder / name, stored.files[name]))).select(
             table_schema(table).names()

@@ -12,19 +12,20 @@ from typing import Any
 
 from lnlab.errors import StoreError
 from lnlab.issues import Issue
-from lnlab.keys import canonical, digest, digest_bytes
+from lnlab.keys import KEY_DIGITS, canonical, digest, digest_bytes
 from lnlab.store.records.layout import RECORD_FILE
 from lnlab.store.remote import MANIFESTS, Remote, Untrusted
 from lnlab.store.stretch import Stretch
-from lnlab.tables import WRITTEN_BY_WORKERS, encode_parquet
+from lnlab.tables import WRITTEN_BY_WORKERS, encode_parquet, frame
 
 MANIFEST_FORMAT = 1
 LARGEST_MANIFEST = 4 * 1024 * 1024
 LARGEST_PART = 128 * 1024 * 1024
 """Bytes of one file of a stretch."""
 MOST_MANIFESTS = 10_000
-_KEY = re.compile(r"[0-9a-f]{64}")
-_STRETCH = re.compile(r"(?:0|[1-9][0-9]{0,11})-[0-9a-f]{24}")
+_KEY = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_STRETCH = re.compile(r"(?:0|[1-9][0-9]{0,11})-[0-9a-f]{12,24}")
 _FILES = {RECORD_FILE, *(f"{table}.parquet" for table in WRITTEN_BY_WORKERS)}
 _MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError)
 
@@ -70,7 +71,8 @@ def encode_segment(stretch: Stretch) -> tuple[Segment, bytes]:
             what = "a pack of this store holds columns that only a newer lnlab knows"
             raise StoreError(Issue("unsupported", str(record.folder), what, "update lnlab here, then do this again"))
         # made again of its rows: the bytes that were committed, if this Polars writes what that one wrote
-        contents = {f"{table}.parquet": encode_parquet(rows) for table, rows in stretch.tables().items()}
+        tables = {"outcomes": frame("outcomes", [record.outcome]), **stretch.tables()}
+        contents = {f"{table}.parquet": encode_parquet(rows) for table, rows in tables.items()}
         record = replace(record, files={name: digest_bytes(content) for name, content in contents.items()})
     files = [(RECORD_FILE, record.content()), *sorted(contents.items())]
     content = b"".join(part for _, part in files)
@@ -154,7 +156,7 @@ def _segment(stretch: Any, sha256: Any, files: Any) -> Segment:
     # An integer is meant: True would pass for one.
     if not all(type(size) is int and 0 < size <= LARGEST_PART for _, size in sizes):
         raise ValueError("a file without a size, or a size that none has")
-    return Segment(_matching(_STRETCH, stretch), _matching(_KEY, sha256), sizes)
+    return Segment(_matching(_STRETCH, stretch), _matching(_SHA256, sha256), sizes)
 
 
 def _matching(pattern: re.Pattern[str], text: Any) -> str:

@@ -19,6 +19,7 @@ from lnlab.store.records.layout import (
     LOCK_FILE,
     OUTPUT_FILE,
     RECORD_FILE,
+    refuse_report,
     stretch_name,
     stretches,
     trajectory_folder,
@@ -46,6 +47,7 @@ def open_unit(root: Path, key: str, period: float = LEASE_PERIOD) -> "StoreUnit 
     Raises:
         StoreError: the store cannot be written.
     """
+    refuse_report(root)
     folder = trajectory_folder(root, key)
     lease = None
     for _ in range(MAX_REMOVALS):  # the folder is removed when what lay in it is packed: then it is made again

@@ -17,7 +17,7 @@ from lnlab.store.records.checksummed import (
     read_checked,
     to_checksummed_json,
 )
-from lnlab.store.records.layout import plan_folder
+from lnlab.store.records.layout import plan_folder, refuse_report
 from lnlab.tables import encode_parquet, frame, table_schema
 
 VERDICTS_FILE = "verdicts.parquet"
@@ -45,6 +45,7 @@ def write_verdicts(root: Path, digest: str, verdicts: pl.DataFrame) -> None:
     Raises:
         StoreError: the store cannot be written.
     """
+    refuse_report(root)
     folder = plan_folder(root, digest)
     files.make_folder(folder)
     merged = pl.concat([read_verdicts(root, digest), verdicts.match_to_schema(table_schema("verdicts"))])

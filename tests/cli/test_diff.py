@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from lnlab.cli import main
+from lnlab.report.folder import read_folder
+from tests.report_rows import change_rows
 
 REPORT = Path("reports/tiny")
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
@@ -86,12 +88,10 @@ def test_a_lock_without_its_report_still_tells_which_verdict_differs(lnlab, repo
 @pytest.mark.parametrize(("factor", "reported"), [(1.25, True), (1 + 1e-12, False)])
 def test_numbers_are_counted_and_measured(lnlab, repository, factor, reported):
     shutil.copytree(REPORT, "other")
-    path = Path("other/data/sites.parquet")
-    rows = pl.read_parquet(path)
+    rows = read_folder(Path("other"))[1].tables["sites"]
     chosen = (pl.col("layer") == 1) & (pl.col("seed") == 2) & (pl.col("quantity") == "gradient_norm")
-    rows.with_columns(pl.when(chosen).then(pl.col("value") * factor).otherwise("value").alias("value")).write_parquet(
-        path
-    )
+    scaled = pl.when(chosen).then(pl.col("value") * factor).otherwise("value").alias("value")
+    change_rows(Path("other"), lambda rows: rows.with_columns(scaled))
     changed, total = rows.filter(chosen).height, rows.filter(quantity="gradient_norm").height
     result = lnlab("diff", "reports/tiny", "other")
     line = f"gradient_norm, initial: {total} numbers → {total} numbers, {changed} of {total} differ in 2 variants, "
@@ -102,9 +102,8 @@ def test_numbers_are_counted_and_measured(lnlab, repository, factor, reported):
 
 def test_rows_seeds_and_settings_that_one_side_lacks_are_named(lnlab, repository):
     shutil.copytree(REPORT, "other")
-    sites = Path("other/data/sites.parquet")
-    pl.read_parquet(sites).slice(3).write_parquet(sites)
-    total = pl.read_parquet(REPORT / "data/sites.parquet").height
+    change_rows(Path("other"), lambda rows: rows.filter(quantity="gradient_norm").slice(3))
+    total = read_folder(REPORT)[1].tables["sites"].filter(quantity="gradient_norm").height
     cut = lnlab("diff", "reports/tiny", "other")
     assert f"{total} numbers → {total - 3} numbers, 0 of {total - 3} differ" in cut.out
     back = lnlab("diff", "other", "reports/tiny")

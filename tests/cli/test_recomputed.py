@@ -15,15 +15,16 @@ from lnlab.consoles import stderr_console
 from lnlab.record.comparison.numbers import compare_numbers
 from lnlab.record.registries import load_registries
 from lnlab.report.folder import read_folder
+from tests.report_rows import change_results, change_rows
 
-LOCK, ROWS = Path("specs/tiny.lock"), Path("reports/tiny/data/sites.parquet")
+LOCK, REPORT = Path("specs/tiny.lock"), Path("reports/tiny")
 
 
 @pytest.fixture(scope="module")
 def tables(committed):
     """The committed tables, of six runs, with the rows of one weight in both layers."""
     results = read_folder(committed / "reports" / "tiny")[1]
-    rows = results.tables["sites"].filter(stack="decoder", tensor="w2")
+    rows = results.tables["sites"].filter(stack="decoder", tensor="w2", quantity="gradient_norm")
     return replace(results, tables={**results.tables, "sites": rows})
 
 
@@ -32,18 +33,14 @@ def again(*, every_run=False):
     return recomputation(LOCK, manner, every_run=every_run)
 
 
-def change_rows(change):
-    change(pl.read_parquet(ROWS)).write_parquet(ROWS)
-
-
 def of_post(factor):
     scaled = pl.when(placement_of_first()).then(pl.col("value") * factor).otherwise("value").alias("value")
     return lambda rows: rows.with_columns(scaled)
 
 
 def placement_of_first():
-    runs = pl.read_parquet(ROWS.with_name("axes.parquet")).filter(pl.col("label") == "post")["run"]
-    return pl.col("run").is_in(runs.implode())
+    runs = read_folder(REPORT)[1].axes.filter(pl.col("label") == "post")["run"]
+    return pl.col("run").is_in(runs.implode()) & (pl.col("quantity") == "gradient_norm")
 
 
 def test_a_sample_and_all_runs_are_computed_again_to_the_last_bit(lnlab, repository):
@@ -58,10 +55,12 @@ def test_a_sample_and_all_runs_are_computed_again_to_the_last_bit(lnlab, reposit
 
 
 def test_rows_that_were_not_measured_are_reported_with_their_size_and_the_verdict_that_changes(repository):
-    change_rows(of_post(0.5))
+    change_rows(REPORT, of_post(0.5))
     worst = {"seed": 2, "stack": "decoder", "layer": 2, "sublayer": "feed_forward", "tensor": "w2"}
     here = placement_of_first() & pl.all_horizontal(pl.col(name) == value for name, value in worst.items())
-    change_rows(lambda rows: rows.with_columns(value=pl.when(here).then(pl.col("value") / 2).otherwise("value")))
+    change_rows(
+        REPORT, lambda rows: rows.with_columns(value=pl.when(here).then(pl.col("value") / 2).otherwise("value"))
+    )
     found = again(every_run=True)
     (difference,) = found.differences
     assert difference.where == "reports/tiny"
@@ -69,15 +68,15 @@ def test_rows_that_were_not_measured_are_reported_with_their_size_and_the_verdic
     most = "by up to 75 % of themselves; most of all placement=post, seed 2, step 0, decoder layer 2 feed_forward w2: "
     assert most in difference.what
     assert not found.exact
-    change_rows(of_post(0.5))
+    change_rows(REPORT, of_post(0.5))
     assert any("no verdict is another" in note for note in again(every_run=True).notes)
 
 
 def test_a_verdict_that_the_new_rows_would_change_is_named(repository):
-    verdicts = ROWS.with_name("verdicts.parquet")
+    verdicts = REPORT / "data/verdicts.parquet"
     wrong = pl.when(pl.col("claim") == "post_above_pre").then(pl.lit("contradicted")).otherwise("verdict")
     pl.read_parquet(verdicts).with_columns(verdict=wrong).write_parquet(verdicts)
-    change_rows(of_post(0.5))
+    change_rows(REPORT, of_post(0.5))
     assert any(
         note.startswith("post_above_pre would be supported for contradicted: estimate 1.4")
         for note in again(every_run=True).notes
@@ -171,11 +170,8 @@ def test_a_run_may_diverge_only_where_seeds_of_its_variant_differ_in_that(tables
 
 def test_a_run_that_has_another_variant_and_other_measurements_today_is_the_same_run(repository, monkeypatch):
     """As where a piece got a parameter since: today's plan has other keys of variants and measurements."""
-    for path in sorted(ROWS.parent.glob("*.parquet")):
-        rows = pl.read_parquet(path)
-        if "variant" in rows.columns:
-            changed = rows.with_columns(pl.format("{}{}", pl.lit("f"), pl.col("variant").str.slice(1)).alias("variant"))
-            changed.write_parquet(path)
+    renamed = pl.format("{}{}", pl.lit("f"), pl.col("variant").str.slice(1)).alias("variant")
+    change_results(REPORT, lambda results: replace(results, runs=results.runs.with_columns(renamed)))
     found = again(every_run=True)
     assert (found.differences, found.exact) == ((), True)
 

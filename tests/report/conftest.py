@@ -16,8 +16,8 @@ from lnlab.claims.claim import Verdict
 from lnlab.claims.judging import judge_all
 from lnlab.compile.front import compile_front
 from lnlab.record.registries import load_registries
+from lnlab.recorded.runs import frame_without_rows
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import joined_schema
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import write_report
@@ -129,8 +129,8 @@ def make_results(seeds=range(1, 11), noise=0.09, finished=lambda number: True, s
     kinds = {"run": text, "trajectory": text, "steps": pl.Int64, "variant": text, "seed": pl.Int64, "setting": text}
     kinds |= {"status": text, "reason": text, "seconds": real, "parameters": pl.Int64, "last_finite_loss": real}
     kinds |= {"device": text, "versions": text}
-    tables = {name: pl.DataFrame(schema=joined_schema(name)) for name in WRITTEN_BY_WORKERS}
-    tables["sites"] = pl.DataFrame(sites, schema=joined_schema("sites"), infer_schema_length=None)
+    tables = {name: pl.DataFrame(schema=frame_without_rows(name).schema) for name in WRITTEN_BY_WORKERS}
+    tables["sites"] = pl.DataFrame(sites, schema=frame_without_rows("sites").schema, infer_schema_length=None)
     return Results(pl.DataFrame(runs, schema=kinds), frame("axes", axes), tables)
 
 

@@ -16,6 +16,7 @@ from lnlab.report.folder import read_folder, save_folder, write_files
 from lnlab.report.index import read_cards
 from lnlab.report.paper.write import write_paper
 from lnlab.report.write import render_report
+from lnlab.store.records.checksummed import to_checksummed_json
 
 
 @pytest.fixture(scope="module")
@@ -75,22 +76,60 @@ def brackets(path):
 PLANTED = [pipe, link, broken_link, loop, hole, sock, subfolder, damaged]
 
 
-@pytest.mark.parametrize("name", ["data/sites.parquet", "data/verdicts.parquet", "data/runs.parquet"])
+TABLES = [
+    "data/packs/*/sites.parquet",
+    "data/packs/*/index.json",
+    "data/plans/*/runs.parquet",
+    "data/plans/*/plan.json",
+]
+
+
+@pytest.mark.parametrize("name", ["data/verdicts.parquet", *TABLES])
 @pytest.mark.parametrize("plant", PLANTED)
 def test_whatever_stands_for_a_table_is_one_message_with_its_place(report, name, plant):
-    (report / name).unlink()
-    plant(report / name)
+    (path,) = report.glob(name)
+    path.unlink()
+    plant(path)
     with pytest.raises(ReportError) as caught:
         read_folder(report)
     (problem,) = caught.value.issues
-    assert problem.where == str(report / name)
+    assert problem.where in (str(path), str(report / "data/packs"))
     assert problem.remedy
+
+
+def test_a_store_that_leads_out_of_the_folder_is_refused(report):
+    """The index of a pack and the digest of a plan are names that a stranger may choose."""
+    path = report / "data/experiment.json"
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps(facts | {"digest": "../../../elsewhere"}))
+    with pytest.raises(ReportError, match="its plan has no digest"):
+        read_folder(report)
+
+
+def test_a_pack_of_more_than_its_index_says_is_refused(report):
+    (path,) = report.glob("data/packs/*/sites.parquet")
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(ReportError, match="packs: cannot be read"):
+        read_folder(report)
+    index = path.with_name("index.json")
+    content = json.loads(index.read_text())["content"]
+    content["tables"]["sites"][1][0][1] = 1 << 60
+    index.write_bytes(to_checksummed_json(content))
+    with pytest.raises(ReportError, match="packs: cannot be read"):
+        read_folder(report)
+
+
+def test_a_table_that_unfolds_to_more_than_a_report_is_refused(report, monkeypatch):
+    monkeypatch.setattr("lnlab.report.folder.LARGEST_UNFOLDED", 1000)
+    with pytest.raises(ReportError, match="it unfolds to"):
+        read_folder(report)
 
 
 @pytest.mark.parametrize("plant", PLANTED)
 def test_every_command_that_reads_a_report_goes_through_the_door(report, plant, tmp_path):
-    (report / "data/axes.parquet").unlink()
-    plant(report / "data/axes.parquet")
+    (path,) = report.glob("data/plans/*/axes.parquet")
+    path.unlink()
+    plant(path)
     with pytest.raises(ReportError):
         render_report(report)
     with pytest.raises(ReportError):
@@ -164,11 +203,12 @@ WRONG = {
     '{"format": NaN}': "NaN",
     '{"format": Infinity}': "Infinity",
     '{"title": "\\ud800"}': "surrogate",
-    '{"format": "6"}': "",
-    '{"format": 7}': "update lnlab",
+    '{"format": "7"}': "",
+    '{"format": 6}': "write the report again",
+    '{"format": 8}': "update lnlab",
     '{"format": 1e999}': "",
     "{}": "of format None",
-    '{"format": 5}': "write the report again",
+    '{"format": 7}': "unknown or missing fields",
     "9" * 5000: "",
 }
 
@@ -299,4 +339,4 @@ def test_a_folder_without_facts_is_no_report(tmp_path):
     assert not is_report(tmp_path)
     os.mkfifo(tmp_path / "data/experiment.json")
     assert not is_report(tmp_path)
-    assert read_file(tmp_path, "data/runs.parquet") is None
+    assert read_file(tmp_path, "data/verdicts.parquet") is None

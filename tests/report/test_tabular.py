@@ -6,7 +6,8 @@ import math
 import polars as pl
 import pytest
 
-from lnlab.report.table import MAX_SHOWN_ROWS, csv_bytes, format_cells, parquet_bytes, reader_grid
+from lnlab.report.table import MAX_SHOWN_ROWS, csv_bytes, format_cells, reader_grid
+from lnlab.tables import smallest_parquet
 
 ROWS = pl.DataFrame(
     {
@@ -52,8 +53,8 @@ def test_a_long_table_says_how_much_it_shows():
 
 def test_parquet_keeps_nan_apart_from_null_and_its_bytes():
     rows = pl.DataFrame({"x": [math.nan, None, 1.0]})
-    assert parquet_bytes(rows) == parquet_bytes(rows)
-    back = pl.read_parquet(io.BytesIO(parquet_bytes(rows)))["x"]
+    assert smallest_parquet(rows) == smallest_parquet(rows)
+    back = pl.read_parquet(io.BytesIO(smallest_parquet(rows)))["x"]
     assert math.isnan(back[0])
     assert back[1] is None
 
@@ -69,7 +70,7 @@ def test_equal_tables_have_equal_bytes_however_their_rows_lie_in_memory():
     whole = pl.DataFrame({"text": [f"a setting, number {n}" for n in range(1_000)]})
     parts = pl.concat([whole.head(400), whole.tail(600)], rechunk=False)
     assert parts.n_chunks() > whole.n_chunks()
-    assert parquet_bytes(parts) == parquet_bytes(whole)
+    assert smallest_parquet(parts) == smallest_parquet(whole)
 
 
 @pytest.mark.parametrize("repeats", [1, 400])
@@ -80,4 +81,4 @@ def test_of_two_compressions_the_smaller_is_taken(repeats):
         buffer = io.BytesIO()
         rows.write_parquet(buffer, compression=how, compression_level=level, statistics=False)
         sizes.append(len(buffer.getvalue()))
-    assert len(parquet_bytes(rows)) == min(sizes)
+    assert len(smallest_parquet(rows)) == min(sizes)

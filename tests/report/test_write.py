@@ -8,14 +8,13 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from hashlib import sha256
 
 import polars as pl
 import pytest
 
 from lnlab.errors import ReportError
 from lnlab.report.drawing import Drawing
-from lnlab.report.folder import save_folder, write_files
+from lnlab.report.folder import read_folder, save_folder, write_files
 from lnlab.report.write import render_report, report_folder, write_report
 from lnlab.tables import Results
 
@@ -35,9 +34,13 @@ def test_a_report_has_every_file_a_reader_needs(folder):
         "index.html",
         "notebook.ipynb",
         "data/experiment.json",
-        "data/runs.parquet",
         "data/verdicts.parquet",
     } <= found
+    assert {name.rpartition("/")[2] for name in found if name.startswith("data/packs/")} == {
+        "index.json",
+        "records.parquet",
+        "sites.parquet",
+    }
     for number in range(1, 9):
         for name in (
             "figures/figure-{}.svg",
@@ -49,16 +52,8 @@ def test_a_report_has_every_file_a_reader_needs(folder):
     assert {"tables/verdicts.csv", "tables/verdicts.tex"} <= found
 
 
-def test_only_the_quantities_that_the_spec_names_are_kept(folder, results):
-    kept = pl.read_parquet(folder / "data" / "sites.parquet")
-    rows = results.tables["sites"]
-    assert set(rows["quantity"]) - set(kept["quantity"])
-    assert set(kept["quantity"]) == {"gradient_norm"}
-    assert kept.height == rows.filter(quantity="gradient_norm").height
-
-
 def test_nothing_in_the_folder_tells_the_time(folder):
-    runs = pl.read_parquet(folder / "data" / "runs.parquet")
+    runs = read_folder(folder)[1].runs
     assert runs["seconds"].null_count() == runs.height
 
 
@@ -128,29 +123,6 @@ def test_a_lean_report_is_the_page_its_data_and_the_picture_of_the_index(small, 
     assert {name: files for name, files in contents(lean).items() if name in before} == before
 
 
-def test_a_report_names_runs_by_the_first_digits_of_their_keys(small, tmp_path):
-    """A folder of before, with whole keys, draws the same page."""
-    facts, results, verdicts = small
-    runs = results.runs["run"].unique()
-    keys = {run: sha256(run.encode()).hexdigest() for run in runs}
-    tables = {
-        name: rows.with_columns(pl.col("run").replace(keys)) for name, rows in results.tables.items() if rows.height
-    }
-    frames = [frame.with_columns(pl.col("run").replace(keys)) for frame in (results.runs, results.axes)]
-    long = Results(*frames, results.tables | tables)
-    write_report(tmp_path / "new" / "spec", facts, long, verdicts)
-    written = pl.read_parquet(tmp_path / "new/spec/data/runs.parquet")["run"]
-    assert set(written) == {key[:16] for key in keys.values()}
-    shutil.copytree(tmp_path / "new", tmp_path / "old")
-    for path in (tmp_path / "old/spec/data").glob("*.parquet"):
-        rows = pl.read_parquet(path)
-        if "run" in rows.columns:
-            rows.with_columns(pl.col("run").replace({k[:16]: k for k in keys.values()})).write_parquet(path)
-    render_report(tmp_path / "old" / "spec")
-    one, other = contents(tmp_path / "new"), contents(tmp_path / "old")
-    assert [name for name in one if "data/" not in name and one[name] != other[name]] == []
-
-
 def test_the_slim_page_stays_under_300_kB_and_the_single_file_under_2_MB(folder, facts, results, verdicts, tmp_path):
     assert (folder / "index.html").stat().st_size < 300_000
     (page, *_) = write_report(tmp_path / "single", facts, results, verdicts, drawing=Drawing(single_file=True)).files
@@ -211,8 +183,9 @@ def test_a_folder_that_is_no_report_is_named(tmp_path):
 
 def test_a_damaged_table_is_named(small, tmp_path):
     save_folder(tmp_path, *small)
-    (tmp_path / "data" / "runs.parquet").write_bytes(b"PAR1 but not really")
-    with pytest.raises(ReportError, match=r"runs\.parquet: cannot be read"):
+    (path,) = tmp_path.glob("data/packs/*/sites.parquet")
+    path.write_bytes(b"PAR1 but not really")
+    with pytest.raises(ReportError, match="packs: cannot be read"):
         render_report(tmp_path)
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from lnlab.compile.resolve.choices import Registries
-    from lnlab.record.reported_runs import ReportedRuns
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,6 @@ class RunOptions:
             limit.
         sbatch: parameters of SLURM that replace those that follow from the plan.
         wait: whether to wait for SLURM's tasks.
-        reported: the runs of reports that are not computed again.
     """
 
     workers: int | None
@@ -60,7 +58,6 @@ class RunOptions:
     tasks: int | None = None
     sbatch: tuple[tuple[str, str], ...] = ()
     wait: bool = True
-    reported: "ReportedRuns | None" = None
 
 
 def compute_units(

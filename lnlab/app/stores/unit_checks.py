@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.keys import digest_bytes
+from lnlab.keys import KEY_DIGITS, digest_bytes
 from lnlab.store.parquet_sizes import ParquetSizes, Unsized, parquet_sizes
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json
 from lnlab.store.records.coverage import COMPLETE_STATUSES
@@ -24,7 +24,8 @@ MOST_ROWS = 2_000_000
 LARGEST_UNFOLDED = 128 * 1024 * 1024
 """Bytes of the rows of a file in memory."""
 LONGEST_TEXT = 4_000
-_KEY = re.compile(r"[0-9a-f]{64}")
+_KEY = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 _FIELDS = {"trajectory": str, "first_step": int, "steps": int, "asked": list, "measurements": list} | {
     "outcome": dict,
@@ -69,8 +70,9 @@ def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record
     # An integer is meant: True would pass for one.
     if fields.keys() != _FIELDS.keys() or any(type(fields[name]) is not kind for name, kind in _FIELDS.items()):
         raise Refused(f"{where}: its record lacks a field, or has one of another type")
-    keys = [*fields["asked"], *fields["measurements"], *fields["files"].values()]
-    if not all(isinstance(key, str) and _KEY.fullmatch(key) for key in keys):
+    keys = [(_KEY, key) for key in (*fields["asked"], *fields["measurements"])]
+    keys += [(_SHA256, key) for key in fields["files"].values()]
+    if not all(isinstance(key, str) and pattern.fullmatch(key) for pattern, key in keys):
         raise Refused(f"{where}: a key in its record is none")
     if fields["trajectory"] != folder.parent.name or not 0 <= fields["first_step"] <= fields["steps"]:
         raise Refused(f"{where}: its record belongs to another unit, or ends before it begins")

@@ -9,12 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
-from lnlab.claims.verdict_rows import verdicts_from_frame
+from lnlab.claims.claim import Verdict
 from lnlab.errors import LabError, ReportError
 from lnlab.folders import leftovers_beside
 from lnlab.issues import Issue
@@ -23,11 +23,11 @@ from lnlab.record.locks.lock_text import LockTables
 from lnlab.record.looks import locked_looks
 from lnlab.report.contents import EXPERIMENT_FILE, is_report, list_files, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json
-from lnlab.report.folder import read_facts
+from lnlab.report.folder import parse_report, read_facts
 from lnlab.report.rounding import rounded
 from lnlab.row_digests import DIGITS, digests_by_variant
+from lnlab.tables import Results
 
-_NOT_OF_RUNS = ("verdicts", "evidence")
 _LEFT = "was left by a report that was not finished, and goes with the next one"
 _SHARED = re.compile(rb"vega-[0-9a-f]{16}\.js|page-[0-9a-f]{16}\.css")
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError)
@@ -66,21 +66,14 @@ class CommittedReport:
         except _UNREADABLE as error:
             raise _unreadable(where, error) from error
 
-    def table(self, name: str) -> pl.DataFrame:
-        """A table of the report.
+    @cached_property
+    def parsed(self) -> tuple[ReportFacts, Results, list[Verdict]]:
+        """What its data say.
 
         Raises:
-            ReportError: the file is absent or cannot be read.
+            ReportError: a file of them is absent or cannot be read.
         """
-        path = f"data/{name}.parquet"
-        try:
-            return pl.read_parquet(BytesIO(self.contents[path]))
-        except (*_UNREADABLE, pl.exceptions.PanicException) as error:
-            raise _unreadable(str(self.folder / path), error) from error
-
-    def table_names(self) -> list[str]:
-        """The tables that lie in the folder."""
-        return [Path(name).stem for name in self.contents if name.startswith("data/") and name.endswith(".parquet")]
+        return parse_report(self.contents, self.folder)
 
 
 def read_committed(folder: Path, names: Collection[str] | None = None) -> CommittedReport:
@@ -160,13 +153,15 @@ def _facts_tables(report: CommittedReport) -> dict[str, Json]:
 
 def _group_table(report: CommittedReport) -> dict[str, Json]:
     """The runs of every variant, with a digest of its rows in each table, and the machines that the runs name."""
-    runs = report.table("runs")
+    _, results, _ = report.parsed
+    runs = results.runs
     try:
         groups: dict[str, dict[str, Json]] = {
             variant: {"setting": "", "seeds": seeds_text(seeds)}
             for variant, seeds in runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
         }
-        tables = {name: report.table(name) for name in report.table_names() if name not in _NOT_OF_RUNS}
+        tables = {"runs": runs, "axes": results.axes}
+        tables |= {name: rows for name, rows in results.tables.items() if name != "needs" and not rows.is_empty()}
         axes = tables["axes"].join(runs.select("run", "variant"), on="run", how="left", maintain_order="left")
         for variant, name, label in (
             axes.unique(["variant", "axis"], maintain_order=True).select("variant", "axis", "label").iter_rows()
@@ -188,15 +183,11 @@ def _group_table(report: CommittedReport) -> dict[str, Json]:
 
 
 def _verdict_table(report: CommittedReport) -> dict[str, Json]:
-    table = report.table("verdicts")
     entries: dict[str, Json] = {}
-    try:
-        for verdict in verdicts_from_frame(table):
-            numbers = {name: getattr(verdict, name) for name in ("estimate", "low", "high")}
-            estimates = {name: None if value is None else rounded(value) for name, value in numbers.items()}
-            entries[verdict.claim] = {"verdict": verdict.verdict, "n": verdict.n, **estimates}
-    except _UNREADABLE as error:
-        raise _unreadable(str(report.folder / "data/verdicts.parquet"), error) from error
+    for verdict in report.parsed[2]:
+        numbers = {name: getattr(verdict, name) for name in ("estimate", "low", "high")}
+        estimates = {name: None if value is None else rounded(value) for name, value in numbers.items()}
+        entries[verdict.claim] = {"verdict": verdict.verdict, "n": verdict.n, **estimates}
     return {"verdicts": entries}
 
 

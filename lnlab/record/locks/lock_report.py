@@ -111,7 +111,7 @@ def write_lock(spec: Path, profile: str | None, known: "Registries", *, folder: 
         corpora: dict[str, Json] = {f"file {name}": sha for name, sha in read_table_spec(spec).inputs.items()}
         absent: tuple[str, ...] = ()
     else:
-        corpora, absent = _corpora(report.table("runs")["setting"].unique().sort(), known, spec)
+        corpora, absent = _corpora(report.parsed[1].runs["setting"].unique().sort(), known, spec)
     recorded = {
         "code": {"lnlab": __version__, "sha256": source_digest()},
         "corpora": corpora,

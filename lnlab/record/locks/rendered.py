@@ -12,8 +12,9 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.locks.folder_contents import CommittedReport, read_committed
 from lnlab.record.locks.lock_report import Lock, read_lock
-from lnlab.report.folder import NOTEBOOK_FILE, data_files, read_folder
+from lnlab.report.folder import NOTEBOOK_FILE, store_files
 from lnlab.specfile.load import text_states_results
+from lnlab.store.records.layout import sizes_below
 
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _LINK = re.compile(rb'href="([^"#]+)')
@@ -32,7 +33,7 @@ def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, l
 
     def bytes_of_data(path: Path) -> int:  # with which the time of a drawing grows
         try:
-            return sum(file.stat().st_size for file in (read_lock(path).folder / "data").iterdir())
+            return sum(sizes_below(read_lock(path).folder / "data"))
         except (LabError, OSError):
             return 0
 
@@ -77,16 +78,16 @@ def rendering_differences(path: Path) -> list[Issue]:
 
 def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str, bytes]:
     """The files that a report consists of when it is drawn from its data in another folder."""
-    from lnlab.record.redraw import judge_tables
+    from lnlab.record.redraw import judge_report
     from lnlab.record.registries import load_registries
     from lnlab.report.drawing import Drawing
     from lnlab.report.write import write_drawn
 
     out = scratch.joinpath("reports", str(lock.tables["name"]), *([lock.profile] if lock.profile else []))
     if text_states_results(committed.facts().spec):  # what its files say is read again at level 2
-        data = data_files(*read_folder(committed.folder), out)
+        data = store_files(committed.folder)
     else:
-        data, _ = judge_tables(committed.folder, out, None, load_registries(()))
+        data, _ = judge_report(committed.folder, out, None, load_registries(()))
     has_script = any(name.endswith(".js") for name in committed.contents)
     lean = NOTEBOOK_FILE not in committed.contents
     png = any(name.endswith(".png") for name in committed.contents)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lnlab.keys import Json
-from lnlab.record.held_rows import format_condition
+from lnlab.keys import Json, canonical
 from lnlab.report.words.quantity_words import quantity_definition, quantity_words, using_words
 
 if TYPE_CHECKING:
@@ -68,3 +67,10 @@ def condition_text(selection: Mapping[str, Json]) -> str:
     """A selection as one line, the quantity first: ``quantity = gradient_norm, layer = last``."""
     keys = sorted(selection, key=lambda key: (key != "quantity", key))
     return ", ".join(f"{key} = {format_condition(selection[key])}" for key in keys)
+
+
+def format_condition(value: Json) -> str:
+    """The condition of a selection on a column, as its author wrote it. Several values are joined by ``or``."""
+    if isinstance(value, list | tuple):
+        return " or ".join(map(format_condition, value))
+    return value if isinstance(value, str) else canonical(value)

@@ -95,19 +95,14 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
         f"{len(record.measurements)} of {len(record.asked)} measurements, {record.folder.name}"
         for record in contents.records
     )
-    needs = results.tables.get("needs")
-    if needs is None or needs.is_empty():  # a report keeps no table of needs: these are the probes of all its runs
-        probes = [TracedProbe(json.dumps(probe, sort_keys=True), (), {}) for probe in source.facts.probes]
-    else:
-        probes = []
-        tables = {
-            n: t.filter(run=run) for n, t in results.tables.items() if "measurement" in t.columns and n != "needs"
-        }
-        for (probe,), part in needs.filter(run=run).group_by("probe", maintain_order=True):
-            keys = part["measurement"].implode()
-            counts = {n: t.filter(pl.col("measurement").is_in(keys)).height for n, t in tables.items()}
-            rows = {n: count for n, count in counts.items() if count}
-            probes.append(TracedProbe(str(probe), tuple(part["step"]), rows))
+    needs = results.tables["needs"]
+    probes = []
+    tables = {n: t.filter(run=run) for n, t in results.tables.items() if "measurement" in t.columns and n != "needs"}
+    for (probe,), part in needs.filter(run=run).group_by("probe", maintain_order=True):
+        keys = part["measurement"].implode()
+        counts = {n: t.filter(pl.col("measurement").is_in(keys)).height for n, t in tables.items()}
+        rows = {n: count for n, count in counts.items() if count}
+        probes.append(TracedProbe(str(probe), tuple(part["step"]), rows))
     claims = []
     for name, claim in source.claims(known).items():
         with suppress(NothingSelected):

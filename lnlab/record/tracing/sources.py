@@ -17,7 +17,7 @@ from lnlab.record.comparison.numbers import variant_names
 from lnlab.record.judging import claims_as_judged, plan_verdicts
 from lnlab.report.contents import is_report, reports_below
 from lnlab.report.facts import ReportFacts, facts_from_json
-from lnlab.report.folder import KEY_DIGITS, read_folder
+from lnlab.report.folder import read_folder
 from lnlab.store.plans import StoredPlan, plan_tables, plans_newest_first
 from lnlab.store.records.checksummed import CorruptFile
 from lnlab.tables import Results
@@ -155,10 +155,8 @@ def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKe
         except ReportError as error:
             unreadable += error.issues
             continue
-        # A report has the beginnings of keys.
-        for match in _matches(prefix[:KEY_DIGITS], results.runs, results.axes, partial(report_source, folder)):
-            if not any(run.startswith(match.run) for run in matches):  # a store has more digits of the same key
-                matches[match.run] = match
+        for match in _matches(prefix, results.runs, results.axes, partial(report_source, folder)):
+            matches.setdefault(match.run, match)
     if unreadable and not matches:  # it may be of one of these
         raise ReportError(*unreadable)
     return matches

@@ -171,7 +171,7 @@ def claim_groups(
             cited=cited,
             seeds=seed_values(verdict),
             quantity=(definitions or {}).get(verdict.quantity or ""),
-            data="" if root is None or not verdict.seeds else _rows_file(verdict.quantity or "", results),
+            data="" if root is None or not verdict.seeds else "data/verdicts.parquet",
         )
     groups = grouped_by_role(facts, verdicts)
     return [(heading, [by_claim[verdict.claim] for verdict in group]) for heading, group in groups.items()]
@@ -192,10 +192,3 @@ def seed_values(verdict: Verdict) -> str:
     """``11: 2.13, 12: 1.6``: what a claim made of each seed, to three digits."""
     values = ((seed, float(f"{value:.3g}")) for seed, value in sorted(verdict.seeds.items()))
     return ", ".join(f"{seed}:\u00a0{format_value(value)}" for seed, value in values)
-
-
-def _rows_file(quantity: str, results: Results) -> str:
-    """The file with the rows of a quantity. What is derived from rows stands with the verdicts, a number a seed."""
-    tables = (name for name, rows in results.tables.items() if "quantity" in rows.columns)
-    table = next((name for name in tables if (results.tables[name]["quantity"] == quantity).any()), "verdicts")
-    return f"data/{table}.parquet"

@@ -13,8 +13,9 @@ from lnlab.report.compose import ReportPart, error_line
 from lnlab.report.data.downsample import thin_points
 from lnlab.report.rounding import rounded_frame, rounded_json
 from lnlab.report.section import Figure
-from lnlab.report.table import Grid, csv_bytes, parquet_bytes, reader_grid
+from lnlab.report.table import Grid, csv_bytes, reader_grid
 from lnlab.report.words.control_characters import without_control_characters
+from lnlab.tables import smallest_parquet
 
 _DIGITS = {"x": 7}
 """Significant digits of places in a drawing, as steps can be long numbers. All other numbers have six."""
@@ -103,8 +104,8 @@ def figure_files(figure: DrawnFigure, *, png: bool = False) -> dict[str, bytes]:
     contents = {
         f"{stem}.svg": figure.svg.encode(),
         f"{stem}.vl.json": render.spec_text(figure.spec).encode(),
-        f"{stem}.parquet": parquet_bytes(rounded_frame(figure.chart.seeds)),
-        f"{stem}-points.parquet": parquet_bytes(rounded_frame(figure.chart.points)),
+        f"{stem}.parquet": smallest_parquet(rounded_frame(figure.chart.seeds)),
+        f"{stem}-points.parquet": smallest_parquet(rounded_frame(figure.chart.points)),
         f"tables/{figure.stem}.csv": csv_bytes(figure.chart.points, figure.chart.headings),
     }
     if png:

@@ -15,6 +15,7 @@ from pathlib import Path
 from lnlab.errors import StoreError
 from lnlab.issues import Issue
 
+FACTS_FILE = "experiment.json"
 RECORD_FILE = "record.json"
 OUTPUT_FILE = "output.txt"
 LEASE_FILE = "lease"
@@ -32,6 +33,23 @@ def store_root(folder: Path | None = None) -> Path:
     if root.exists() and not root.is_dir():
         raise StoreError(Issue("wrong-type", str(root), "is a file", "give a folder with --store or LNLAB_STORE"))
     return root
+
+
+def is_report(root: Path) -> bool:
+    """Whether a store is what a report holds: then it says in this file what its page says, and nothing is added."""
+    return (root / FACTS_FILE).is_file()
+
+
+def refuse_report(root: Path) -> None:
+    """Refuse to write into what a report holds.
+
+    Raises:
+        StoreError: it is that.
+    """
+    if is_report(root):
+        own = f"mkdir -p .lnlab/packs && cp -r {root / 'packs'}/* .lnlab/packs"
+        what = "belongs to a report, to which nothing is added"
+        raise StoreError(Issue("unwritable", str(root), what, f"compute in a store that has its runs: {own}"))
 
 
 def trajectory_folder(root: Path, key: str) -> Path:

@@ -29,6 +29,8 @@ class Record:
         measurements: measurements that were taken, and are here whole.
         outcome: its row of ``outcomes``.
         files: file name -> SHA-256.
+        thinned: the quantities of whose curves not every point is here. Of work that was computed here there is none: a
+            report keeps the points that it draws.
     """
 
     folder: Path
@@ -39,6 +41,7 @@ class Record:
     measurements: tuple[str, ...]
     outcome: Mapping[str, Any]
     files: Mapping[str, str]
+    thinned: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
