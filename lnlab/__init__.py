@@ -53,7 +53,7 @@ __all__ = [
     "review",
     "run",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results", "run")},

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lnlab import __version__
 from lnlab.claims.judging import judge_all
 from lnlab.claims.look_book import LookBook
 from lnlab.compile.decisions import decision_from_json, decisions_to_json
@@ -125,6 +126,7 @@ def judge_report(
         new = with_frozen_criteria(new, file, known)
     elsewhere = into.resolve() != folder.resolve()
     if replacing is not None:
+        new = replace(new, version=__version__)
         if elsewhere and not replacing:
             refuse_other_question(into, new, file)
         if elsewhere or spec is not None:

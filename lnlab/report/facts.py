@@ -54,7 +54,7 @@ class ReportFacts(SpecIdentity):
         spec: the text of the spec.
         path: the spec as the command line names it, with forward slashes. Empty if measured from Python.
         plugins: file names that ``--with`` gave.
-        version: of lnlab.
+        version: of the lnlab that wrote the page.
         probes: the resolved probes with their ``at``.
         sections: the resolved sections with their common fields, see ``COMMON_FIELDS``.
         answers: what the author answers, each with ``says``, ``while`` and ``profile``.

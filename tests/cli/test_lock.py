@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from lnlab import __version__
 from lnlab.errors import LabError
 from lnlab.record.locks.folder_contents import seeds_text
 from lnlab.record.locks.lock_report import read_lock
@@ -35,9 +36,8 @@ def test_what_is_locked_is_verified_with_a_sentence(lnlab, repository):
     verified = lnlab("verify", "specs/tiny.yaml")
     assert verified.code == 0, verified.out
     files = sum(path.is_file() for path in (*REPORT.rglob("*"), *Path("reports/assets").rglob("*")))
-    assert verified.out == (
-        f"lnlab 0.1.0, level 0: 1 report ({files} files) verified: every committed file is the one that was locked.\n"
-    )
+    told = f"1 report ({files} files) verified: every committed file is the one that was locked.\n"
+    assert verified.out == f"lnlab {__version__}, level 0: {told}"
     assert lnlab("verify", "--all", "--json").json["passed"] is True
 
 
