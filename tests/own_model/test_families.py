@@ -370,7 +370,8 @@ def streams(model, patterns=None):
 
 def hidden_norms(m):
     rows = m.frame("hidden_norm").filter(quantity="hidden_norm")
-    return {tuple(row[:4]): row[4] for row in rows.select("stack", "layer", "sublayer", "tensor", "value").rows()}
+    place = ("stack", "layer", "sublayer", "tensor")  # a column that no row fills is not there
+    return {tuple(row.get(name) for name in place): row["value"] for row in rows.to_dicts()}
 
 
 def test_the_stream_of_a_family_is_measured_at_every_layer(family):

@@ -68,7 +68,7 @@ def test_a_run_that_was_trimmed_goes_on_with_the_other_seeds(store, request_of_s
     first, second = run(), run()
     assert (first.computed, sorted(first.results.runs["seed"])) == (4, [1, 1, 2, 2])
     assert (second.computed, sorted(second.results.runs["seed"])) == (4, [1, 1, 2, 2, 3, 3, 4, 4])
-    assert "seeds=[1, 2]" in first.request.command("report")
+    assert "seeds=[1, 2]" in first.outcome.request.command("report")
 
 
 def test_a_memory_that_no_unit_fits_is_refused_before_anything_runs(store, request_of_spec):
