@@ -1,6 +1,5 @@
 """``lnlab diff``: two specs, locks or reports side by side."""
 
-from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,10 +12,10 @@ from lnlab.cli.terminal import err, one_line, out, print_json
 if TYPE_CHECKING:
     from lnlab.record.comparison.differences import SideDifference
 
-DIFF_EXAMPLE = "Example: [bold]lnlab diff HEAD~1:specs/xiong_fig3.lock specs/xiong_fig3.lock[/bold]"
+DIFF_EXAMPLE = "Example: [bold]lnlab diff specs/xiong_fig3.lock reports/xiong_fig3/real[/bold]"
 _MOST_PRINTED = 20
 _LONGEST = 60
-_SIDES_HELP = "A spec, a lock, the folder of a report, or one of them in a commit as REV:path."
+_SIDES_HELP = "A spec, a lock, or the folder of a report."
 
 
 def diff(
@@ -44,8 +43,7 @@ def diff(
 
     # Without plugins they are loaded only where a side has to be compiled.
     known = load_registries(plugins) if plugins else None
-    with ExitStack() as stack:
-        comparison = compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
+    comparison = compare(*(read_side(name, profile, known) for name in (a, b)))
     if as_json:
         kinds = {kind: [asdict(entry) for entry in entries] for kind, entries in comparison.differences.items()}
         print_json(

@@ -1,7 +1,7 @@
 """One side of a comparison: what a spec, a lock or a committed report says, in one form."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,6 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
 from lnlab.record.comparison.numbers import EVERY_RUN, variant_names
-from lnlab.record.comparison.revisions import checked_out
 from lnlab.record.locks.folder_contents import read_committed, seeds_text
 from lnlab.record.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.report.contents import EXPERIMENT_FILE, is_report
@@ -58,28 +57,24 @@ class Side:
     text: str | None = None
 
 
-@contextmanager
-def read_side(name: str, profile: str | None, known: "Registries | None" = None) -> Iterator[Side]:
-    """The side that ``name`` names. Files taken out of a commit stay while the context is open.
+def read_side(name: str, profile: str | None, known: "Registries | None" = None) -> Side:
+    """The side that ``name`` names.
 
     Args:
-        name: a spec, a lock, the folder of a report, or ``REV:path`` of one of these.
+        name: a spec, a lock, or the folder of a report.
         profile: of a spec. A lock and a report have theirs.
         known: the registries of both wings. None loads them if a spec has to be compiled.
 
     Raises:
         LabError: there is no such thing, or it cannot be read.
     """
-    with checked_out(name) as path:
-        if is_report(path):
-            yield _report_side(name, path)
-        elif path.suffix == LOCK_SUFFIX:
-            yield _lock_side(name, read_lock(path))
-        elif path.is_dir():
-            what = f"is a folder without {EXPERIMENT_FILE}"
-            raise LabError(Issue("not-found", name, what, "name a spec, a lock or the folder of a report"))
-        else:
-            yield _spec_side(name, path, profile, known)
+    path = Path(name)
+    if is_report(path):
+        return _report_side(name, path)
+    if path.is_dir() or not path.exists():
+        what = f"is a folder without {EXPERIMENT_FILE}" if path.is_dir() else "there is no such file or folder"
+        raise LabError(Issue("not-found", name, what, "name a spec, a lock or the folder of a report"))
+    return _lock_side(name, read_lock(path)) if path.suffix == LOCK_SUFFIX else _spec_side(name, path, profile, known)
 
 
 def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None = None) -> Side:
