@@ -23,12 +23,12 @@ from torch.nn.functional import cross_entropy
 
 from lnlab.app.request import Request, compile_request
 from lnlab.catalogue import REGISTRIES
+from lnlab.committed.registries import load_registries
 from lnlab.compile.work import ResolvedSetting, Trajectory
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.corpora.labelled import labelled
 from lnlab.nn.embedding import sinusoids
 from lnlab.randomness import Draw
-from lnlab.record.registries import load_registries
 from lnlab.tasks.task import Batch
 
 SPEC = Path(__file__).parents[1] / "specs" / "yu_convergence.yaml"

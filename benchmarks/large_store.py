@@ -18,10 +18,10 @@ import polars as pl
 from lnlab import files as whole_files
 from lnlab.app.plan_facts import plan_facts
 from lnlab.app.request import Request, compile_request
+from lnlab.committed.registries import load_registries
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import Trajectory
 from lnlab.keys import digest_bytes
-from lnlab.record.registries import load_registries
 from lnlab.store.packing import PackWriter
 from lnlab.store.packs import PACKS_FOLDER
 from lnlab.store.records.layout import stretch_name, trajectory_folder

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 import lnlab
-from lnlab.record.comparison.numbers import compare_numbers
+from lnlab.committed.comparison.numbers import compare_numbers
 from lnlab.tables import Results
 
 QUANTITIES = (

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "lnlab").rglob("*.py"))
 DRAWERS = re.compile(r"(utils?|helpers?|common|misc|core|manager|handler|engine|context)(\.py|/)")
-MAY_IMPORT_LATE = ("lnlab/cli/", "lnlab/app/", "lnlab/record/", "lnlab/__init__.py", "lnlab/__main__.py")
+MAY_IMPORT_LATE = ("lnlab/cli/", "lnlab/app/", "lnlab/committed/", "lnlab/__init__.py", "lnlab/__main__.py")
 
 
 def name(path: Path) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import lnlab
-from lnlab.record.registries import load_registries
+from lnlab.committed.registries import load_registries
 
 TEXT = (Path(__file__).parents[1] / "llms.txt").read_text()
 REGISTRIES = load_registries(())

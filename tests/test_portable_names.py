@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lnlab.committed.locks.lock_report import read_lock
 from lnlab.errors import LabError, ReportError, SpecError
 from lnlab.portable_names import why_unportable
-from lnlab.record.locks.lock_report import read_lock
 from lnlab.report.facts import facts_from_json, facts_to_json
 from lnlab.report.folder import read_folder
 from lnlab.specfile.load import load_spec

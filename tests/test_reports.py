@@ -14,11 +14,11 @@ import pytest
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.claims.judging import judge_claim
+from lnlab.committed.judging import equal_verdicts
+from lnlab.committed.locks.lock_report import read_lock
+from lnlab.committed.matching import match_runs
 from lnlab.compile.decisions import decision_from_json
 from lnlab.compile.front import compile_front, setting_namer
-from lnlab.record.judging import equal_verdicts
-from lnlab.record.locks.lock_report import read_lock
-from lnlab.record.matching import match_runs
 from lnlab.report.folder import read_folder
 from lnlab.report.question import claims_with_choices
 from lnlab.report.registries import FRAME_REGISTRIES

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from lnlab.app.request import Request, compile_request
+from lnlab.committed.registries import load_registries
 from lnlab.keys import canonical
-from lnlab.record.registries import load_registries
 from lnlab.select.settings import SettingTable
 from lnlab.select.variants import Variants
 from lnlab.setting import DEPTHS, MISSING, Setting, implied_axes

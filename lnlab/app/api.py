@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
 from lnlab.app.request import open_store
 from lnlab.app.stored_plans import stored_plan
+from lnlab.committed.registries import load_registries
 from lnlab.errors import SpecError
 from lnlab.printable import printable
-from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
     from lnlab.app.planning.checks import Checked

@@ -17,13 +17,13 @@ from lnlab.app.request import Request, compile_request, remembered_plan
 from lnlab.app.rounds.units import RunOptions, unit_seconds
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.watching import watched_run
+from lnlab.committed.registries import load_registries
 from lnlab.compile.cost.memory import LIBRARIES, plan_memory
 from lnlab.errors import LabError
 from lnlab.execute.cluster.array_tasks import ArrayTask, SubmittedTasks, submit_tasks
 from lnlab.execute.devices import device_kind
 from lnlab.execute.interrupts import counting_stops
 from lnlab.issues import Issue
-from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan

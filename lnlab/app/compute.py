@@ -13,6 +13,7 @@ from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import RunOptions, compute_units
 from lnlab.app.run_summary import RunSummary
+from lnlab.committed.registries import load_registries
 from lnlab.compile.cost.memory import MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.compile.plan import Plan
@@ -21,7 +22,6 @@ from lnlab.errors import LabError, SpecError
 from lnlab.execute.devices import device_kind
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
-from lnlab.record.registries import load_registries
 from lnlab.store.plans import StoredPlan
 from lnlab.store.records.layout import is_report
 from lnlab.store.store import Store

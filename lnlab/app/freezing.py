@@ -10,8 +10,8 @@ from lnlab.issues import Issue
 from lnlab.specfile.load import load_spec, text_states_results
 
 if TYPE_CHECKING:
+    from lnlab.committed.frozen import FrozenCriterion
     from lnlab.compile.resolve.choices import Registries
-    from lnlab.record.frozen import FrozenCriterion
     from lnlab.store.store import Store
 
 
@@ -38,10 +38,10 @@ def freeze_spec(request: Request, known: "Registries") -> FrozenSpec:
         OSError: the file cannot be written.
     """
     from lnlab.claims.look_book import LookBook
-    from lnlab.record.frozen import freeze_criteria, frozen_path, read_frozen
-    from lnlab.record.locks.lock_report import report_of_spec
-    from lnlab.record.looks import LooksByClaim, known_looks
-    from lnlab.record.planned_criteria import planned_criteria
+    from lnlab.committed.frozen import freeze_criteria, frozen_path, read_frozen
+    from lnlab.committed.locks.lock_report import report_of_spec
+    from lnlab.committed.looks import LooksByClaim, known_looks
+    from lnlab.committed.planned_criteria import planned_criteria
     from lnlab.store.looks import question_of_looks, read_looks
 
     spec, profile = request.spec, request.profile

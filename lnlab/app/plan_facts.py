@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from lnlab import __version__
 from lnlab.app.local_files import survey_files
 from lnlab.app.request import Request
+from lnlab.committed.model_graphs import model_graphs
 from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.plan import Plan
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.printable import shown_path
-from lnlab.record.model_graphs import model_graphs
 from lnlab.report.facts import ReportFacts, facts_to_json
 from lnlab.report.question import claims_with_choices, question_fields, resolved_probes
 from lnlab.specfile.load import SpecDocument

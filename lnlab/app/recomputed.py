@@ -19,17 +19,17 @@ from lnlab.app.table_specs import table_spec
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.judging import judge_all
 from lnlab.claims.verdict_text import verdict_label
+from lnlab.committed.comparison.numbers import compare_numbers
+from lnlab.committed.judging import equal_verdicts
+from lnlab.committed.locks.lock_report import Lock, read_lock
+from lnlab.committed.locks.verify import ComputedAgain, VerifiedReport
+from lnlab.committed.registries import load_registries
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.compile.plan import Measurement, Plan, Run
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import digest
-from lnlab.record.comparison.numbers import compare_numbers
-from lnlab.record.judging import equal_verdicts
-from lnlab.record.locks.lock_report import Lock, read_lock
-from lnlab.record.locks.verify import ComputedAgain, VerifiedReport
-from lnlab.record.registries import load_registries
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.question import claims_with_choices

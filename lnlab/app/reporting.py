@@ -48,12 +48,12 @@ def write_plan_report(
             cannot be written.
     """
     from lnlab.claims.look_book import LookBook
-    from lnlab.record.evidence import plan_results
-    from lnlab.record.frozen import frozen_path
-    from lnlab.record.judging import plan_verdicts
-    from lnlab.record.looks import known_looks
-    from lnlab.record.planned_criteria import with_frozen_criteria
-    from lnlab.record.registries import load_registries
+    from lnlab.committed.evidence import plan_results
+    from lnlab.committed.frozen import frozen_path
+    from lnlab.committed.judging import plan_verdicts
+    from lnlab.committed.looks import known_looks
+    from lnlab.committed.planned_criteria import with_frozen_criteria
+    from lnlab.committed.registries import load_registries
     from lnlab.report.facts import facts_from_json
     from lnlab.report.write import write_report
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
 from lnlab.app.request import Request, compile_request, open_store, read_document
 from lnlab.app.stored_plans import stored_plan
+from lnlab.committed.registries import load_registries
 from lnlab.errors import LabError, ReportError, StoreError
 from lnlab.issues import Issue
-from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -99,8 +99,8 @@ def review_of_report(folder: Path, request: Request | None, known: "Registries")
     Raises:
         LabError: the report cannot be read, or the spec asks for what its rows do not have.
     """
-    from lnlab.record.judging import claims_as_judged
-    from lnlab.record.redraw import judge_report
+    from lnlab.committed.judging import claims_as_judged
+    from lnlab.committed.redraw import judge_report
     from lnlab.report.folder import parse_report, read_folder
     from lnlab.report.referee import review_of_facts
 
@@ -118,8 +118,8 @@ def review_of_store(store: "Store", stored: "StoredPlan", request: Request) -> "
     Raises:
         LabError: a claim is wrong, or plugins are missing.
     """
-    from lnlab.record.evidence import plan_results
-    from lnlab.record.judging import plan_verdicts
+    from lnlab.committed.evidence import plan_results
+    from lnlab.committed.judging import plan_verdicts
 
     results = plan_results(store, stored)
     return review_of_run(stored, results, plan_verdicts(store, stored, results, request.plugins))

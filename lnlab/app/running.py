@@ -108,8 +108,8 @@ def run_request(
         LabError: what is wrong with the spec, a corpus, the store, or the size of a unit.
     """
     from lnlab.claims.verdicts import Verdicts
-    from lnlab.record.evidence import plan_results
-    from lnlab.record.judging import plan_verdicts
+    from lnlab.committed.evidence import plan_results
+    from lnlab.committed.judging import plan_verdicts
 
     parameters = _checked_executor(executor, address, tasks, sbatch, wait=wait)
     stored = remembered_plan(store, request)
@@ -128,7 +128,7 @@ def run_request(
         memory = int(max_memory * 1e9) if max_memory is not None else None
         if max_minutes is not None:
             from lnlab.app.planning.limits import within_minutes
-            from lnlab.record.registries import load_registries
+            from lnlab.committed.registries import load_registries
 
             known = load_registries(request.plugins)
             request, left_out = within_minutes(store, request, known, max_minutes, workers=workers, memory=memory)

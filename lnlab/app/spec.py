@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from lnlab.committed.registries import load_registries
 from lnlab.compile.reference.spec_model import SpecModel, spec_model
-from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
     Piece = str | Mapping[str, object] | BaseModel

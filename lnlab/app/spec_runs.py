@@ -42,7 +42,7 @@ class SpecRuns:
     def measurements(self) -> Measurements:
         """The rows that the store has of it."""
         if self.request.plugins:
-            from lnlab.record.registries import load_registries
+            from lnlab.committed.registries import load_registries
 
             load_registries(self.request.plugins)
         return Measurements(self.store.results(self.stored.digest), probes_of(self.stored), origin=self)
@@ -55,8 +55,8 @@ class SpecRuns:
         """
         if self.judged is not None:
             return self.judged
-        from lnlab.record.evidence import plan_results
-        from lnlab.record.judging import plan_verdicts
+        from lnlab.committed.evidence import plan_results
+        from lnlab.committed.judging import plan_verdicts
 
         results = plan_results(self.store, self.stored)
         return plan_verdicts(self.store, self.stored, results, self.request.plugins)
@@ -106,8 +106,8 @@ class ReportedRuns:
         if out is None:
             what = "is a report already"
             raise ReportError(Issue("missing", str(self.folder), what, "name another folder: out='page'"))
-        from lnlab.record.judging import claims_as_judged
-        from lnlab.record.registries import load_registries
+        from lnlab.committed.judging import claims_as_judged
+        from lnlab.committed.registries import load_registries
         from lnlab.report.write import write_report
 
         claims = list(claims_as_judged(self.facts, load_registries(())).values())

@@ -11,10 +11,10 @@ from lnlab.app.reporting import refuse_without_plugins
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
+from lnlab.committed.redraw import find_spec, judge_report
+from lnlab.committed.registries import load_registries
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
-from lnlab.record.redraw import find_spec, judge_report
-from lnlab.record.registries import load_registries
 from lnlab.report.contents import EXPERIMENT_FILE
 from lnlab.report.facts import facts_text
 from lnlab.report.folder import parse_report, store_files

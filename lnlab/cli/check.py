@@ -11,9 +11,9 @@ from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
 from lnlab.cli.table_specs import check_table_spec
 from lnlab.cli.terminal import err, one_line, out, print_json
+from lnlab.committed.registries import load_registries
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.record.registries import load_registries
 from lnlab.specfile.load import read_piped_text
 from lnlab.training_extra import INSTALL, absent_packages, leave_training_out
 

@@ -10,7 +10,7 @@ import typer
 from lnlab.app.formats import format_quantity
 from lnlab.cli.options import AsJsonOption, Plugins, Quiet
 from lnlab.cli.terminal import err, out, print_json, terminal_table
-from lnlab.record.registries import load_registries
+from lnlab.committed.registries import load_registries
 
 if TYPE_CHECKING:
     from lnlab.corpora.files.fetch import Progress as Report

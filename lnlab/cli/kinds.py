@@ -41,7 +41,7 @@ def list_kinds(
 
     Every piece with its parameters, their defaults, its formula and its source. A pipe gets one line a piece.
     """
-    from lnlab.record.registries import load_registries
+    from lnlab.committed.registries import load_registries
 
     # A list needs names and signatures; a plugin may do more with torch than name it.
     if not plugins and kind != _SITE:
@@ -59,7 +59,7 @@ def list_kinds(
     elif kind == _SITE:
         _list_sites(name, plugins, known, as_json)
     elif name is not None and kind is not None:
-        from lnlab.record.tracing.quantities import probe_of_quantity
+        from lnlab.committed.tracing.quantities import probe_of_quantity
 
         entries = _registry(known, kind).entries
         if name not in entries and kind == _CORPUS:
@@ -166,7 +166,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
 
 def _unit(entry: "Entry[Any]", quantity: str) -> str:
     """Return the words and the unit of a quantity as the beginning of a sentence, or ""."""
-    from lnlab.record.tracing.quantities import words_of_quantity
+    from lnlab.committed.tracing.quantities import words_of_quantity
 
     words = words_of_quantity(entry, quantity)
     return f"{words}; " if words else ""

@@ -147,7 +147,7 @@ def run_spec(
         for failure in outcome.failures:
             out().print(f"{failure['run']}: {str(failure['status']).replace('_', ' ')}: {failure['reason']}")
         if verdicts:
-            from lnlab.record.evidence import committed_verdicts  # late: it imports polars
+            from lnlab.committed.evidence import committed_verdicts  # late: it imports polars
 
             request = outcome.request
             print_verdicts(verdicts, committed_verdicts(request.spec, request.profile, verdicts))

@@ -71,7 +71,7 @@ class ReportFacts(SpecIdentity):
         grid_seeds: the grids whose runs are drawn on other seeds: ``grid`` (its name), ``where`` (the conditions that
             its runs meet), ``seeds``.
         looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
-        frozen: by claim, its criterion as it was frozen before a run (``record.frozen``), with ``state``: kept or
+        frozen: by claim, its criterion as it was frozen before a run (``committed.frozen``), with ``state``: kept or
             changed.
         origin: path from the folder of the report to the spec. Empty if ``path`` leads there from a folder above.
         review: what a referee would ask, the most important first, see ``review.rule.ReviewLine``.

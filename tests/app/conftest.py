@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from lnlab.app.request import Request, compile_request
-from lnlab.record.registries import load_registries
+from lnlab.committed.registries import load_registries
 from lnlab.store.store import Store
 from tests.support.toy_specs import toy_spec
 

@@ -49,7 +49,7 @@ WRONG = {
     "heads that do not divide": (WHOLE.replace("heads: 2", "heads: 3"), ["x.yaml", "heads"]),
     "syntax error": (WHOLE + "claims: [\n", ["x.yaml:"]),
     "empty file": ("", ["x.yaml:1:1", "empty"]),
-    "escape sequences": (WHOLE + '"\\e[31mred": 1\n', ["x.yaml:7:1", "\\x1b[31mred"]),
+    "escape sequences": (WHOLE + '"\\e[31mred": 1\n', ["x.yaml:7:1", "U+001B"]),
 }
 
 

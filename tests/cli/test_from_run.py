@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from lnlab.app.request import Request, compile_request
+from lnlab.committed.registries import load_registries
 from lnlab.compile.work import StateAddress
 from lnlab.errors import LabError
 from lnlab.execute.checkpoint import only_weights, weights_of
 from lnlab.execute.program import build
-from lnlab.record.registries import load_registries
 from lnlab.store.store import Store
 from tests.support.toy_specs import ONE_BATCH, toy_spec
 

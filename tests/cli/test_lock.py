@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from lnlab import __version__
+from lnlab.committed.locks.folder_contents import seeds_text
+from lnlab.committed.locks.lock_report import read_lock
+from lnlab.committed.locks.lock_text import lock_text, parse_lock
+from lnlab.committed.locks.verify import verify_locks
 from lnlab.errors import LabError
-from lnlab.record.locks.folder_contents import seeds_text
-from lnlab.record.locks.lock_report import read_lock
-from lnlab.record.locks.lock_text import lock_text, parse_lock
-from lnlab.record.locks.verify import verify_locks
 from lnlab.row_digests import digests_by_variant
 from tests.report_rows import change_rows
 from tests.support.toy_specs import SMALLEST, toy_spec

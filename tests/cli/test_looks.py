@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from lnlab.cli import main
-from lnlab.record.looks import add_past_looks
+from lnlab.committed.looks import add_past_looks
 from tests.cli.conftest import TINY
 
 FOLDER = Path("reports/tiny")

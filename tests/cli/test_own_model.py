@@ -12,12 +12,12 @@ import torch
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.cli import main
+from lnlab.committed.registries import load_registries
 from lnlab.compile.work import Trajectory
 from lnlab.execute import registry_loader
 from lnlab.execute.program import build
 from lnlab.own_model import registered
 from lnlab.randomness import Draw
-from lnlab.record.registries import load_registries
 from tests.cli.conftest import CommandResult
 
 BOOK = "".join(f"the {a} {b} saw a {c} near the {a} river .\n" for a in "abc" for b in "defg" for c in "hijklm")

@@ -11,9 +11,9 @@ import pytest
 from lnlab.app.recomputed import flops_of_plan, plan_of_runs, recomputation, sample_of_plan
 from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.units import RunOptions
+from lnlab.committed.comparison.numbers import compare_numbers
+from lnlab.committed.registries import load_registries
 from lnlab.consoles import stderr_console
-from lnlab.record.comparison.numbers import compare_numbers
-from lnlab.record.registries import load_registries
 from lnlab.report.folder import read_folder
 from tests.report_rows import change_results, change_rows
 

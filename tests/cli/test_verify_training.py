@@ -12,8 +12,8 @@ import pytest
 from lnlab.app.recomputed import recomputation
 from lnlab.app.rounds.units import RunOptions
 from lnlab.cli import main
+from lnlab.committed.comparison.numbers import compare_numbers
 from lnlab.consoles import stderr_console
-from lnlab.record.comparison.numbers import compare_numbers
 from lnlab.report.folder import read_folder
 from tests.support.toy_specs import SMALLEST, toy_spec
 

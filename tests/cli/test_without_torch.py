@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lnlab.cli import main
-from lnlab.record.registries import load_registries
+from lnlab.committed.registries import load_registries
 from tests.cli.described_registries import described
 
 ROOT = Path(__file__).parents[2]
@@ -146,7 +146,7 @@ def test_tables_of_other_tools_are_judged(workdir):
 
 REGISTRIES = """
 from tests.cli.described_registries import described
-from lnlab.record.registries import load_registries
+from lnlab.committed.registries import load_registries
 print(json.dumps(described(load_registries(()))))
 """
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.record.judging import claims_as_judged
-from lnlab.record.registries import load_registries
+from lnlab.committed.judging import claims_as_judged
+from lnlab.committed.registries import load_registries
 from lnlab.referee.review import SCALE, SHOWN, review_report
 from lnlab.report.folder import read_folder
 from lnlab.report.referee import neighbours_of, study_of_report

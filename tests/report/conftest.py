@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Verdict
 from lnlab.claims.judging import judge_all
+from lnlab.committed.registries import load_registries
 from lnlab.compile.front import compile_front
-from lnlab.record.registries import load_registries
 from lnlab.recorded.runs import frame_without_rows
 from lnlab.report.facts import ReportFacts
 from lnlab.report.question import claims_with_choices, question_fields
@@ -208,7 +208,9 @@ def methods(results):
     name = pl.col("label").replace_strict(METHODS)
     value = name.map_elements(json.dumps, return_dtype=pl.String)
     named = placed.with_columns(pl.lit("method").alias("axis"), name.alias("label"), value.alias("value"))
-    return Results(runs, pl.concat([named, layers]), results.tables)
+    of_these = pl.col("run").is_in(runs["run"].implode())
+    tables = {name: rows.filter(of_these) for name, rows in results.tables.items()}
+    return Results(runs, pl.concat([named, layers]), tables)
 
 
 @pytest.fixture(scope="session")

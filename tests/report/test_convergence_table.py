@@ -224,7 +224,7 @@ def test_a_table_of_one_s_own_stands_on_the_page_without_empty_brackets(results,
         title="Rates",
         spec="lnlab: 2",
         path="own.yaml",
-        digest="3f",
+        digest="3f" * 32,
         version="0.1.0",
         sections=({**OWN, "claims": []},),
     )
@@ -329,7 +329,7 @@ def test_a_rate_is_that_of_the_runs_of_its_grids(results, golden):
         title="Rates",
         spec="lnlab: 2",
         path="own.yaml",
-        digest="3f",
+        digest="3f" * 32,
         version="0.1.0",
         decisions=tuple(decisions),
     )

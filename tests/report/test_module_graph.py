@@ -7,10 +7,10 @@ import pytest
 from torch import nn
 
 from lnlab.catalogue import REGISTRIES
+from lnlab.committed.model_graphs import model_graphs
 from lnlab.errors import LabError, ReportError
 from lnlab.execute.meta import initialized_on_meta
 from lnlab.nn.module_graph import module_panels, panels_to_json
-from lnlab.record.model_graphs import model_graphs
 from lnlab.report.charts.module_graph import module_graph_chart
 from lnlab.report.charts.render import to_svg
 from lnlab.report.registries import FRAME_REGISTRIES

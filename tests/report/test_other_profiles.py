@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lnlab.committed.registries import load_registries
 from lnlab.compile.front import compile_front
 from lnlab.errors import SpecError
-from lnlab.record.registries import load_registries
 from lnlab.report.compose import build_all_parts
 from lnlab.report.question import question_fields
 from lnlab.specfile.load import load_spec

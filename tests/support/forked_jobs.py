@@ -23,7 +23,7 @@ for _name in (
     "scipy.special",
     *(
         f"lnlab.{name}"
-        for name in ("app.rehearsal.mistakes", "app.compute", "catalogue", "record.evidence", "record.judging")
+        for name in ("app.rehearsal.mistakes", "app.compute", "catalogue", "committed.evidence", "committed.judging")
     ),
     *(f"lnlab.report.{name}" for name in ("folder", "page.notebook", "registries", "write")),
 ):

@@ -9,8 +9,8 @@ from lnlab.app.missing_work import reason_counts
 from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.rehearsal.judgeable import Rehearsals, seeds_judged, undecidable_note
 from lnlab.app.request import Request, read_document
+from lnlab.committed.registries import load_registries
 from lnlab.html_tables import html_card
-from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
     from lnlab.compile.plan import Plan

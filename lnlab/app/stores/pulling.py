@@ -13,10 +13,10 @@ from lnlab.app.plan_facts import plan_facts
 from lnlab.app.request import Request, compile_request
 from lnlab.app.stores.pushing import TRANSFER_THREADS
 from lnlab.app.stores.unit_checks import Refused, check_stretch
+from lnlab.committed.registries import load_registries
 from lnlab.errors import StoreError
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
-from lnlab.record.registries import load_registries
 from lnlab.store import files
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.packing import PackWriter, packs_locked

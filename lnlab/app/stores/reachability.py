@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.stores.usage import spec_now
+from lnlab.committed.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
-from lnlab.record.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.row_digests import DIGITS
 from lnlab.store.garbage import Removal, remove_garbage
 from lnlab.store.plans import PLAN_FILE, StoredPlan, damaged_plans, plan_tables, plans_newest_first

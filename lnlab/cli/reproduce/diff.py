@@ -10,7 +10,7 @@ from lnlab.cli.options import AsJsonOption, Plugins, Quiet
 from lnlab.cli.terminal import err, one_line, out, print_json
 
 if TYPE_CHECKING:
-    from lnlab.record.comparison.differences import SideDifference
+    from lnlab.committed.comparison.differences import SideDifference
 
 DIFF_EXAMPLE = "Example: [bold]lnlab diff specs/xiong_fig3.lock reports/xiong_fig3/real[/bold]"
 _MOST_PRINTED = 20
@@ -37,9 +37,9 @@ def diff(
 
     Exit codes: 0 both say the same; 1 they differ; 2 the command is wrong.
     """
-    from lnlab.record.comparison.differences import compare
-    from lnlab.record.comparison.sides import read_side
-    from lnlab.record.registries import load_registries
+    from lnlab.committed.comparison.differences import compare
+    from lnlab.committed.comparison.sides import read_side
+    from lnlab.committed.registries import load_registries
 
     # Without plugins they are loaded only where a side has to be compiled.
     known = load_registries(plugins) if plugins else None

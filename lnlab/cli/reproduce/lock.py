@@ -60,8 +60,8 @@ def lock(
     statistic, selection, runs) with day and commit. Commit it. Pages, lnlab check and the lock then say when criteria
     were frozen, and which were changed since or only after a look. What is frozen already keeps its date.
     """
-    from lnlab.record.locks.lock_report import write_lock
-    from lnlab.record.registries import load_registries
+    from lnlab.committed.locks.lock_report import write_lock
+    from lnlab.committed.registries import load_registries
 
     if freeze and (every_report or report is not None):
         what, remedy = "--claims is of specs, not of reports", "lnlab lock --claims SPEC"
@@ -76,7 +76,7 @@ def lock(
         raise LabError(Issue("wrong-option", "lnlab lock", "--report is of one spec", "name that spec"))
     if every_report:
         profile = profile or "real"
-        from lnlab.record.locks.lock_report import specs_with_reports
+        from lnlab.committed.locks.lock_report import specs_with_reports
 
         specs = list(specs_with_reports(specs_folder, profile))
         if not specs:

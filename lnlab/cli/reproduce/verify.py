@@ -16,7 +16,7 @@ from lnlab.issues import Issue
 from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
-    from lnlab.record.locks.verify import VerifiedReport
+    from lnlab.committed.locks.verify import VerifiedReport
 
 VERIFY_EXAMPLE = (
     "Example: [bold]lnlab verify specs/xiong_fig3.yaml --level 1[/bold]; every lock: [bold]lnlab verify --all[/bold]"
@@ -58,8 +58,8 @@ def verify(
     The last line is one sentence that can be pasted into a review. Exit codes: 0 verified; 1 something differs, and
     each difference is printed with its place; 2 the command is wrong.
     """
-    from lnlab.record.locks.intact import locks_below
-    from lnlab.record.locks.verify import verify_locks
+    from lnlab.committed.locks.intact import locks_below
+    from lnlab.committed.locks.verify import verify_locks
     from lnlab.specfile.load import read_spec_text
 
     if every_lock == bool(paths):

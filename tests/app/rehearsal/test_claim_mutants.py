@@ -8,9 +8,9 @@ import pytest
 from lnlab.app.planning.checks import check_request
 from lnlab.app.rehearsal.judgeable import Rehearsals
 from lnlab.app.request import Request
+from lnlab.committed.registries import load_registries
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.record.registries import load_registries
 from tests.app.rehearsal.claim_mutants import KINDS, mutants
 
 SPECS = Path(__file__).parents[3] / "specs"

@@ -5,7 +5,7 @@ import pytest
 import lnlab.execute.meta as meta
 from lnlab.app.planning.checks import check_profiles
 from lnlab.app.request import Request
-from lnlab.record.registries import load_registries
+from lnlab.committed.registries import load_registries
 from tests.support.toy_specs import ENCODER, toy_spec
 
 SPEC = toy_spec(

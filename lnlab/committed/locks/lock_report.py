@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab import __version__
+from lnlab.committed.comparison.numbers import MARGINS
+from lnlab.committed.locks.folder_contents import derived_tables, read_committed
+from lnlab.committed.locks.lock_text import LockTables, lock_text, parse_lock
 from lnlab.compile.digests import source_digest
 from lnlab.errors import CorpusError, LabError, ReportError
 from lnlab.files import replacing
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest
 from lnlab.portable_names import why_unportable
-from lnlab.record.comparison.numbers import MARGINS
-from lnlab.record.locks.folder_contents import derived_tables, read_committed
-from lnlab.record.locks.lock_text import LockTables, lock_text, parse_lock
 from lnlab.report.contents import is_report
 from lnlab.specfile.load import read_spec_text, text_states_results
 from lnlab.userfiles import read_user_file

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lnlab import __version__
+from lnlab.committed.locks.intact import differences_from_lock
+from lnlab.committed.locks.lock_report import read_lock
+from lnlab.committed.locks.rendered import render_all
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.record.locks.intact import differences_from_lock
-from lnlab.record.locks.lock_report import read_lock
-from lnlab.record.locks.rendered import render_all
 from lnlab.report.words.look_words import frozen_sentence
 
 LEVELS = ("intact", "rendered", "sampled", "computed")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
+from lnlab.committed.comparison.numbers import variant_names
+from lnlab.committed.judging import claims_as_judged, plan_verdicts
 from lnlab.errors import LabError, ReportError, nearest
 from lnlab.issues import Issue
-from lnlab.record.comparison.numbers import variant_names
-from lnlab.record.judging import claims_as_judged, plan_verdicts
 from lnlab.report.contents import is_report, reports_below
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import read_folder
@@ -129,7 +129,7 @@ def report_source(folder: Path) -> TracedExperiment:
 
 def store_source(store: "Store", plan: StoredPlan) -> TracedExperiment:
     """A stored plan as a source."""
-    from lnlab.record.evidence import plan_results
+    from lnlab.committed.evidence import plan_results
 
     results = plan_results(store, plan)
     facts = facts_from_json(plan.facts["report"], plan.spec)

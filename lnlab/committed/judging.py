@@ -47,13 +47,13 @@ def plan_verdicts(
     Imports scipy only if something is judged anew, or is about a derived quantity.
     """
     if plugins:
-        from lnlab.record.registries import load_registries
+        from lnlab.committed.registries import load_registries
 
         load_registries(plugins)
     from lnlab.claims.claim_scope import selections_of_claim
     from lnlab.claims.look_book import LookBook
     from lnlab.claims.verdict_rows import verdict_from_row, verdict_row
-    from lnlab.record.commits import head_commit
+    from lnlab.committed.commits import head_commit
     from lnlab.select.measured_quantities import measured_quantities
     from lnlab.select.selection import value_list
 

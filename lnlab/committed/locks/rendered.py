@@ -8,10 +8,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from lnlab.committed.locks.folder_contents import CommittedReport, read_committed
+from lnlab.committed.locks.lock_report import Lock, read_lock
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.record.locks.folder_contents import CommittedReport, read_committed
-from lnlab.record.locks.lock_report import Lock, read_lock
 from lnlab.report.folder import NOTEBOOK_FILE, store_files
 from lnlab.specfile.load import text_states_results
 from lnlab.store.records.layout import sizes_below
@@ -78,8 +78,8 @@ def rendering_differences(path: Path) -> list[Issue]:
 
 def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str, bytes]:
     """The files that a report consists of when it is drawn from its data in another folder."""
-    from lnlab.record.redraw import judge_report
-    from lnlab.record.registries import load_registries
+    from lnlab.committed.redraw import judge_report
+    from lnlab.committed.registries import load_registries
     from lnlab.report.drawing import Drawing
     from lnlab.report.write import write_drawn
 

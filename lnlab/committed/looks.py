@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lnlab.claims.look_book import LookBook
+from lnlab.committed.locks.lock_text import parse_lock
 from lnlab.errors import LabError
 from lnlab.files import replacing
 from lnlab.keys import Json
-from lnlab.record.locks.lock_text import parse_lock
 from lnlab.report.contents import EXPERIMENT_FILE, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
 from lnlab.report.folder import read_facts

@@ -6,14 +6,14 @@ from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 
+from lnlab.committed.frozen import frozen_path, read_frozen
+from lnlab.committed.locks.folder_contents import derived_tables, read_committed
+from lnlab.committed.locks.lock_report import Lock, recorded_digest
+from lnlab.committed.locks.lock_text import flat_entries, line_of_entry, lock_text
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.printable import shown_path
-from lnlab.record.frozen import frozen_path, read_frozen
-from lnlab.record.locks.folder_contents import derived_tables, read_committed
-from lnlab.record.locks.lock_report import Lock, recorded_digest
-from lnlab.record.locks.lock_text import flat_entries, line_of_entry, lock_text
 from lnlab.specfile.load import read_spec_text
 
 _ABSENT = "nothing"

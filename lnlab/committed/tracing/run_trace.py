@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
+from lnlab.committed.comparison.numbers import variant_names
+from lnlab.committed.tracing.sources import runs_of_key
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.record.comparison.numbers import variant_names
-from lnlab.record.tracing.sources import runs_of_key
 from lnlab.select.select import runs_with
 from lnlab.select.settings import NothingSelected
 from lnlab.store.records.records import StoreReader

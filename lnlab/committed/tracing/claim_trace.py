@@ -9,14 +9,14 @@ import polars as pl
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
+from lnlab.committed.comparison.numbers import variant_names
+from lnlab.committed.locks.folder_contents import seeds_text
+from lnlab.committed.tracing.quantities import QuantityDefinition, condition_text, define_quantity
+from lnlab.committed.tracing.sources import TracedExperiment
 from lnlab.compile.front import claim_location
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.record.comparison.numbers import variant_names
-from lnlab.record.locks.folder_contents import seeds_text
-from lnlab.record.tracing.quantities import QuantityDefinition, condition_text, define_quantity
-from lnlab.record.tracing.sources import TracedExperiment
 from lnlab.report.words.verdict_words import statistic_text
 from lnlab.select.aligned import alone_in_words
 from lnlab.select.select import Selected

@@ -15,12 +15,12 @@ from pathlib import Path
 import polars as pl
 
 from lnlab.claims.claim import Verdict
+from lnlab.committed.locks.lock_text import LockTables
+from lnlab.committed.looks import locked_looks
 from lnlab.errors import LabError, ReportError
 from lnlab.folders import leftovers_beside
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
-from lnlab.record.locks.lock_text import LockTables
-from lnlab.record.looks import locked_looks
 from lnlab.report.contents import EXPERIMENT_FILE, is_report, list_files, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import parse_report, read_facts

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 from lnlab import __version__
 from lnlab.claims.judging import judge_all
 from lnlab.claims.look_book import LookBook
+from lnlab.committed.commits import head_commit
+from lnlab.committed.evidence import renewed_evidence
+from lnlab.committed.judging import equal_verdicts, locate_claim_problem
+from lnlab.committed.matching import match_runs
+from lnlab.committed.model_graphs import model_graphs
+from lnlab.committed.planned_criteria import with_frozen_criteria
 from lnlab.compile.decisions import decision_from_json, decisions_to_json
 from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import compile_front, setting_namer
@@ -16,12 +22,6 @@ from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.printable import path_as_shown, shown_path
-from lnlab.record.commits import head_commit
-from lnlab.record.evidence import renewed_evidence
-from lnlab.record.judging import equal_verdicts, locate_claim_problem
-from lnlab.record.matching import match_runs
-from lnlab.record.model_graphs import model_graphs
-from lnlab.record.planned_criteria import with_frozen_criteria
 from lnlab.registry import Flawed
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.claims.claim import Verdict
+from lnlab.committed.comparison.numbers import EVERY_RUN, variant_names
+from lnlab.committed.locks.folder_contents import read_committed, seeds_text
+from lnlab.committed.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
-from lnlab.record.comparison.numbers import EVERY_RUN, variant_names
-from lnlab.record.locks.folder_contents import read_committed, seeds_text
-from lnlab.record.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.report.contents import EXPERIMENT_FILE, is_report
 from lnlab.report.folder import read_folder
 from lnlab.report.page.methods import settings_of_variants, values_by_path
@@ -157,8 +157,8 @@ def _locked_verdict(claim: str, entry: Mapping[str, Json]) -> Verdict:
 
 def _spec_side(label: str, path: Path, profile: str | None, known: "Registries | None") -> Side:
     """The side of a spec: all that it sweeps, with every candidate of a choice, as nothing has been chosen yet."""
+    from lnlab.committed.registries import load_registries
     from lnlab.compile.check import check_spec
-    from lnlab.record.registries import load_registries
 
     document = parse_spec(read_spec_text(path), Path(label))
     checked = check_spec(document, known or load_registries(()), (), profile=profile, overrides=(), files=False)

@@ -14,12 +14,12 @@ from datetime import date
 from pathlib import Path
 
 from lnlab.claims.criterion_digest import covers
+from lnlab.committed.commits import head_commit
+from lnlab.committed.locks.lock_text import lock_text, parse_lock
 from lnlab.errors import LabError
 from lnlab.files import replacing
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.record.commits import head_commit
-from lnlab.record.locks.lock_text import lock_text, parse_lock
 from lnlab.userfiles import read_user_file
 
 FROZEN_SUFFIX = ".criteria"

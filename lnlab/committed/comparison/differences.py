@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import verdict_label
+from lnlab.committed.comparison.numbers import EVERY_RUN, ComparedQuantity, compare_numbers, other_numbers
+from lnlab.committed.comparison.sides import Side, line_of_value
 from lnlab.keys import Json, canonical
-from lnlab.record.comparison.numbers import EVERY_RUN, ComparedQuantity, compare_numbers, other_numbers
-from lnlab.record.comparison.sides import Side, line_of_value
 from lnlab.report.rounding import rounded
 from lnlab.report.words.verdict_words import verdict_interval
 from lnlab.report.words.wording import count_noun
