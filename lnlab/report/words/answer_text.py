@@ -77,8 +77,8 @@ def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:
 
 
 def _estimate_alone(verdict: Verdict) -> str:
-    """The estimate with the digits that its interval leaves meaningful."""
-    return estimate_in_words(verdict).partition(" [")[0].partition(",")[0]
+    """The estimate with the digits that its interval leaves meaningful, and the power of ten that stands behind it."""
+    return re.sub(r" \[[^]]*]", "", estimate_in_words(verdict)).partition(",")[0]
 
 
 def estimate_in_words(verdict: Verdict) -> str:
