@@ -47,6 +47,8 @@ def test_an_estimate_stands_alone_with_the_digits_that_its_interval_allows():
     )
     alike = replace(GROWS, low=6.31, high=6.31)
     assert fill_answer("{grows.estimate} and {lost.estimate}", [alike, LOST]) == "6.31 and –"
+    small = replace(GROWS, estimate=3.6e-6, low=1.2e-6, high=9e-6)
+    assert fill_answer("{grows.estimate}", [small]) == f"4{NBSP}×{NBSP}10⁻⁶"
 
 
 def test_a_claim_for_each_value_is_named_with_its_value():
