@@ -25,10 +25,11 @@ from lnlab.app.request import Request
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import Trajectory
 from lnlab.keys import canonical
+from lnlab.report.folder import read_folder
 from lnlab.store.store import Store
 
 ROOT = Path(__file__).parents[1]
-REPORT = ROOT / "reports" / "yu_convergence" / "real" / "data"
+REPORT = ROOT / "reports" / "yu_convergence" / "real"
 STEPS, EVERY = 570, 57
 NOISE = 0.02
 """Of a loss, so that no two seeds have the same numbers."""
@@ -40,11 +41,11 @@ class CommittedRuns:
     def __init__(self, plan: Plan) -> None:
         points = {variant: canonical_point(point) for variant, point in plan.points.items()}
         self._place = {run.trajectory: (points[run.variant], run.seed) for run in plan.runs}
-        axes = pl.read_parquet(REPORT / "axes.parquet").sort("axis")
-        labels = axes.group_by("run").agg(pl.col("value"))
-        runs = pl.read_parquet(REPORT / "runs.parquet").join(labels, on="run")
+        _, results, _ = read_folder(REPORT)
+        labels = results.axes.sort("axis").group_by("run").agg(pl.col("value"))
+        runs = results.runs.join(labels, on="run")
         self._runs = {(tuple(row["value"]), row["seed"]): row for row in runs.iter_rows(named=True)}
-        curves = pl.read_parquet(REPORT / "curves.parquet").select("run", "step", "split", "quantity", "value")
+        curves = results.tables["curves"].select("run", "step", "split", "quantity", "value")
         self._curves = {run: rows.drop("run") for (run,), rows in curves.group_by("run", maintain_order=True)}
         self._seeds = max(seed for _, seed in self._runs)
 

@@ -120,8 +120,9 @@ def test_a_report_of_a_dict_is_that_of_the_file_but_for_its_name(once, data):
     assert of_dict.files[0] == Path("reports/a_tiny_experiment_does_it_run/index.html")
     assert of_file.files[0] == Path("there/index.html")
     assert (of_dict.failed, of_file.failed) == ([], [])
-    for name in ("data/sites.parquet", "data/verdicts.parquet", "data/runs.parquet"):
-        assert (of_dict.files[0].parent / name).read_bytes() == (of_file.files[0].parent / name).read_bytes()
+    for pattern in ("data/packs/*/sites.parquet", "data/verdicts.parquet", "data/plans/*/runs.parquet"):
+        (one,), (other,) = (report.files[0].parent.glob(pattern) for report in (of_dict, of_file))
+        assert one.read_bytes() == other.read_bytes()
 
 
 @pytest.mark.parametrize(

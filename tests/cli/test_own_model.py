@@ -18,6 +18,7 @@ from lnlab.execute import registry_loader
 from lnlab.execute.program import build
 from lnlab.own_model import registered
 from lnlab.randomness import Draw
+from lnlab.report.folder import read_folder
 from tests.cli.conftest import CommandResult
 
 BOOK = "".join(f"the {a} {b} saw a {c} near the {a} river .\n" for a in "abc" for b in "defg" for c in "hijklm")
@@ -98,7 +99,8 @@ def page(folder, lnlab) -> str:
 
 
 def rows(folder: Path, table: str) -> pl.DataFrame:
-    return pl.read_parquet(folder / f"reports/small/data/{table}.parquet")
+    results = read_folder(folder / "reports/small")[1]
+    return results.runs if table == "runs" else results.tables[table]
 
 
 def test_the_spec_sweeps_depth_and_placement_of_that_model(folder, page):

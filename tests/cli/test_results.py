@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 import lnlab as package
 from lnlab.app.results_file import METADATA_KEY, write_table
+from lnlab.report.folder import read_folder
 from lnlab.report.tidy import tidy_rows
 from lnlab.tables import Results, frame
 from tests.support.toy_specs import LANGUAGE_MODEL, toy_spec
@@ -208,7 +209,7 @@ def test_the_folder_of_a_report_has_the_rows_of_its_page(ran, lnlab, tmp_path):
     assert lnlab("report", "tiny.yaml", "--out", tmp_path / "page").code == 0
     written(lnlab, tmp_path / "page", tmp_path / "t.parquet")
     rows = pl.read_parquet(tmp_path / "t.parquet")
-    kept = pl.read_parquet(tmp_path / "page" / "data" / "sites.parquet")
+    kept = read_folder(tmp_path / "page")[1].tables["sites"]
     assert sorted(rows["value"]) == sorted(kept["value"])
     assert set(rows["placement"]) == {"post", "pre"}
 
