@@ -433,7 +433,7 @@ def test_equal_rows_count_as_in_memory_and_manifests_count_too(lnlab, stranger, 
     assert "would be read, rows counted as in memory, and 53.7 MB may be" in refused.err
     for number in range(3):
         content = canonical(
-            {"format": 1, "units": [[f"{number:064x}", [["0-" + "a" * 24, "b" * 64, [["record.json", 1]]]]]]}
+            {"format": 1, "units": [[f"{number:020x}", [["0-" + "a" * 24, "b" * 64, [["record.json", 1]]]]]]}
         )
         other = Path("remote/manifests", f"{number:064x}")
         other.mkdir()

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from lnlab.report.theme import GREY
 from tests.report.committed import PAGES
 
 _SPEC = re.compile(r'<script type="application/json" id="(figure-[\w-]+)-spec">(.*?)</script>', re.S)
@@ -35,7 +36,8 @@ def shared_colours(spec):
         colour = node.get("color")
         if isinstance(colour, dict) and colour.get("field") == "series" and "domain" in colour.get("scale", {}):
             domain, colours = colour["scale"]["domain"], colour["scale"]["range"]
-            flawed |= {(name, used) for name, used in zip(domain, colours, strict=True) if colours.count(used) > 1}
+            several = {used for used in colours if colours.count(used) > 1} - {GREY}  # what a figure does not ink
+            flawed |= {(name, used) for name, used in zip(domain, colours, strict=True) if used in several}
             flawed |= {(name, None) for name in drawn_series(spec) - {*domain}}
         mark, filters = node.get("mark"), json.dumps(node.get("transform", []), ensure_ascii=False)
         if "concat" in spec and isinstance(mark, dict) and mark.get("type") == "line" and "color" in mark:
