@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lnlab.compile.plan import compile_plan
@@ -287,6 +287,8 @@ def places(value, path=()):
 SELECTIONS = {"of", "to", "where"}
 
 
+@example(path=("claims",), value=None, profile=None)
+@example(path=("claims",), value=5, profile="smoke")
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from([path for path in places(CLAIMED) if path]), JSON, st.sampled_from([None, "smoke"]))
 def test_any_value_anywhere_gives_a_plan_or_problems_that_say_where(

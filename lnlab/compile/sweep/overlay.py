@@ -75,9 +75,10 @@ class MergedSpec:
 
     def numbered(self, path: Where) -> Where:
         """A path that names a claim by its id, as one that has its number."""
-        if path[:1] != ("claims",) or not isinstance(path[1], str):
+        stated = self.data.get("claims")
+        if len(path) < 2 or path[0] != "claims" or not isinstance(path[1], str) or not isinstance(stated, list | tuple):
             return path
-        claims = [claim if isinstance(claim, dict) else {} for claim in self.data.get("claims") or ()]
+        claims = [claim if isinstance(claim, dict) else {} for claim in stated]
         number = next((number for number, claim in enumerate(claims) if claim.get("id") == path[1]), None)
         if number is None:
             return ()
