@@ -17,7 +17,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from operator import index
 from pathlib import Path
-from secrets import token_hex
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Self
 from weakref import WeakValueDictionary
@@ -45,10 +44,9 @@ from lnlab.randomness import Draw
 from lnlab.recorded.folder import WEIGHTS_FILE, Block, RunFolder, block_of_rows
 from lnlab.recorded.settings import differing_settings, nested_settings, split_and_quantity
 from lnlab.recording.batch_numbers import BatchNumbers
-from lnlab.recording.live_export import LiveExport, exported_values
+from lnlab.recording.exported_values import exported_values
 from lnlab.recording.training_state import with_training
 from lnlab.recording.updates import HOOKS, Update, UpdateHooks, read_numbers
-from lnlab.trackers.tracker import LiveHead, flat_settings, parse_destinations
 
 COSTLY = 0.02
 """The share of a run's time above which the recorder proposes another rhythm."""
@@ -97,13 +95,12 @@ class Recorder:
         resume: whether a folder that holds a run is continued. False refuses it.
         keep_going: whether training goes on where the folder cannot be written, as on a full disk: one line says so,
             and records wait in memory until they can be. By default the call raises.
-        export: trackers that show the run while it goes on: ``tensorboard`` (in its folder) or ``tensorboard:FOLDER``,
-            ``mlflow:URI``, ``wandb:PROJECT``, ``trackio:PROJECT``. One that fails ends no training.
+        export: functions of trackers, called as ``log(values, step=step)`` with what is recorded: ``run.log`` of
+            Weights & Biases and Trackio, ``mlflow.log_metrics``. One that fails ends no training.
 
     Raises:
         LabError: the folder holds a run with other settings, a setting has the name of a column, a probe is unknown or
-            needs lnlab's own models, probes are given without loss or batches, or the package of a tracker is not
-            installed.
+            needs lnlab's own models, or probes are given without loss or batches.
     """
 
     def __init__(
@@ -125,7 +122,7 @@ class Recorder:
         build: Callable[[], nn.Module] | None = None,
         resume: bool = True,
         keep_going: bool = False,
-        export: Sequence[str] = (),
+        export: Sequence[Callable[..., Any]] = (),
     ) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int):
             _refuse("seed", f"the seed is {seed!r}", "give a whole number, which tells replicates apart")
@@ -136,8 +133,9 @@ class Recorder:
             _refuse("hooks", f"there is no hook '{wrong}'", f"choose from {', '.join(HOOKS)}")
         if probes and loss is None:
             _refuse("probes", "probes are given and no loss", "give loss=(model, batch) -> (sum, count)")
-        self._destinations = parse_destinations(export)
-        self._export: LiveExport | None = None
+        if words := [one for one in export if not callable(one)]:
+            _refuse("export", f"{words[0]!r} is no function", "give run.log of your tracker, or mlflow.log_metrics")
+        self._export = list(export)
         self.folder = RunFolder(Path(to))
         self._settings = nested_settings(settings or {})
         self._seed = seed
@@ -192,8 +190,6 @@ class Recorder:
         self._closed = True
         self._writes = False
         self.folder.release()
-        if self._export is not None:
-            self._export.close("interrupted", wait=False)
         if self._updates is not None:
             self._updates.remove()
 
@@ -565,24 +561,19 @@ class Recorder:
         """Write a record, and have it sent to trackers."""
         self._unwritten.append((step, blocks))
         self._write_unwritten()
-        if not self._destinations:
+        if not self._export:
             return
-        if self._export is None:
-            key = self._facts.setdefault("export", token_hex(16))
-            self.folder.write_facts(self._facts)
-            path = self.folder.path.resolve()
-            head = LiveHead(
-                key=key,
-                name=path.name,
-                group=path.parent.name or "lnlab",
-                folder=self.folder.path,
-                settings=flat_settings({**self._settings, "seed": self._seed}),
-                step=self._attached_at,
-            )
-            self._export = LiveExport(self._destinations, head, _log)
         names = {tuple(coordinates): path for *coordinates, path in self._facts["paths"]}
         sites = self._facts["addresses"].get("parameters", ())
-        self._export.put(step, exported_values(blocks, [names[tuple(site)] for site in sites], names))
+        values = exported_values(blocks, [names[tuple(site)] for site in sites], names)
+        for log in list(self._export) if values else ():
+            try:
+                with self._no_trace(None):
+                    log(values, step=step)
+            except Exception as error:
+                self._export.remove(log)
+                reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+                _log(f"export: {reason}; nothing more is sent there, and the run is whole in {self.folder.path}")
 
     def _write_unwritten(self) -> None:
         """Write the records that wait. One that could not be written is the first of the next time."""
@@ -744,8 +735,6 @@ class Recorder:
             self.folder.release()
         if self._unwritten:
             _log(f"{self.folder.path}: {len(self._unwritten)} records could not be written, and are lost")
-        if self._export is not None:
-            self._export.close(ended[0])
         never_called = done > self._attached_at and self._step <= self._attached_at and self._updates is not None
         if ended[0] == "finished" and never_called:  # before training alone, or never
             when = "never recorded" if self._step < 0 else f"recorded at step {self._step} only"

@@ -1,1 +1,0 @@
-"""Curves, settings and verdicts where people already look: TensorBoard, MLflow, Weights & Biases, Trackio."""
