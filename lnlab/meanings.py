@@ -40,6 +40,7 @@ COMMON_MEANINGS: Mapping[str, str] = {
     "iterations": "steps of the Newton-Schulz iteration",
     "keep": "keep the Lanczos basis in memory; `false` needs less and takes longer",
     "label_smoothing": "share of the target distribution that is spread over the vocabulary",
+    "language": "`en`, the King James Version, or `es`, the Reina-Valera of 1909",
     "lanczos": "`full` re-orthogonalization, or `papyan`, without",
     "law": "the law that is claimed",
     "laws": "exponents of power laws that are drawn as references",

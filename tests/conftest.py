@@ -126,6 +126,15 @@ def multi30k_root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def bible_root() -> Path:
+    """The data folder that holds the Bible in English and Spanish."""
+    for folder in FOLDERS:
+        if (folder / "bible_kjv_rv1909/train.es.gz").is_file():
+            return folder
+    pytest.skip("needs real data: no folder of LNLAB_DATA holds bible_kjv_rv1909")
+
+
+@pytest.fixture(scope="session")
 def ted_root() -> Path:
     """The data folder that holds the dev and test sets of TED talks."""
     for folder in FOLDERS:

@@ -24,12 +24,15 @@ OF_RATES = "what a grid of learning rates shows, for whoever tunes one; Wortsman
 TODAY = "a part of the language models of today, for whoever trains one of their kind"
 OF_A_LAW = "a number freed of what a paper's law says of it: where the law holds it is the same at every depth"
 OWN_DATA = "for a reader's own text"
+VERSES = "the largest text in the public domain of which two translations are aligned"
 UNUSED = {
     "corpus": {
         "wmt14": "the corpus of Xiong et al., Figure 4 (c, d), which nobody can train on a laptop",
         "ted_dev": "real text in German and English that is small and needs no preparation",
+        "bible_en_es": VERSES,
     },
     "labelled_corpus": {"labelled_table": OWN_DATA},
+    "text_corpus": {"bible_en_es": VERSES},
     "init": {
         "own": "leaves a reader's own model as it was built",
     },

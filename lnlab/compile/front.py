@@ -11,6 +11,7 @@ from lnlab.compile.decisions import Decision
 from lnlab.compile.interned import interned_parts
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
+from lnlab.compile.resolve.training import LENGTHS
 from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.source_spans import as_read
 from lnlab.compile.stages import ResolvedStage, final_stage
@@ -101,7 +102,7 @@ def setting_namer(registries: Registries) -> Callable[[Mapping[str, Json]], str]
 
     def name(setting: Mapping[str, Json]) -> str:
         train = setting["train"]
-        if train.get("epochs") is not None:
+        if any(train.get(key) is not None for key in LENGTHS[1:]):
             train = {key: value for key, value in train.items() if key != "steps"}
         parts = {**setting, "train": train}
         resolved, _ = resolver.setting(interned_parts(parts))

@@ -23,7 +23,7 @@ from lnlab.errors import LabError
 from lnlab.facts import DataFacts
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.registry import Choice, Registry, Roots
+from lnlab.registry import Choice, Flawed, Registry, Roots
 from lnlab.setting import STACKS, path_words
 from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.read import Reading
@@ -95,8 +95,8 @@ def resolve_sweep(
         if setting is not None:
             try:
                 setting = epochs.in_steps(setting)
-            except ValueError as error:
-                flaws = [Issue("unsupported", ("train", "epochs"), str(error), "give train.steps")]
+            except Flawed as flawed:
+                flaws = list(flawed.issues)
                 setting = None
             except LabError as error:  # what keeps the batches of an epoch from being counted has a place in the spec
                 flaws = [Issue(i.code, tuple(i.where.split(".")), i.what, i.remedy) for i in error.issues]

@@ -15,7 +15,7 @@ from lnlab.optim.schedules import Factor, Warmup, schedules, warmup_factor
 Floor = Annotated[float, Field(ge=0, le=1)]
 
 
-def _progress(t: int, warmup_steps: int, steps: int) -> float:
+def _progress(t: int, warmup_steps: float, steps: int) -> float:
     """p: 0 up to the end of warm-up, 1 from the last update on."""
     start = max(warmup_steps, 1)
     return min(max(t - start, 0) / max(steps - start, 1), 1.0)

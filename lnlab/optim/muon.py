@@ -25,7 +25,6 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.optim.moments import Group, Memory, MomentsOptimizer
 from lnlab.optim.optimizers import Beta, Decay, GradientsElsewhere, LearningRate, optimizers
-from lnlab.optim.schedules import Warmup
 from lnlab.registry import default
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
@@ -105,8 +104,8 @@ class ByGroup(Optimizer, GradientsElsewhere):
         others: Annotated[Callable[..., Optimizer], optimizers] = default(
             "adamw", lr=3e-4, beta1=0.9, beta2=0.95, eps=1e-10, weight_decay=0.0
         ),
-        matrices_warmup_steps: Warmup = 0,
-        others_warmup_steps: Warmup = 0,
+        matrices_warmup_steps: Annotated[int, Field(ge=0)] = 0,
+        others_warmup_steps: Annotated[int, Field(ge=0)] = 0,
     ) -> None:
         given: list[dict[str, Any]] = list(parameters)  # type: ignore[arg-type]
         self._parts: dict[bool, Optimizer] = {}

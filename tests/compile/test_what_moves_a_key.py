@@ -78,8 +78,9 @@ LINES = [  # (what the spec has beside SPEC, parameter, value, the keys that mov
     ({}, "probes", [{"kind": "gradient_norm", "at": [0, 2], "batches": 7}], {"at init", "later"}),
     ({}, "title", "Another title", set()),
 ]
-ONE_VALUE = {"train.threads", "train.epochs"}
-"""The first has a single value, and the second becomes steps; test_identity and test_plan have their keys."""
+ONE_VALUE = {"train.threads", "train.epochs", "train.tokens_per_parameter"}
+"""The first has a single value, and the others become steps: test_identity, test_plan and test_lengths have their keys.
+"""
 
 
 def planned(laboratory, *changes: dict) -> Plan:

@@ -43,6 +43,20 @@ def test_files_of_a_split_are_the_split(root):
     assert corpus.splits == {"train": ["a one", "a two"], "validation": ["v one", "v two"], "test": []}
 
 
+def test_a_share_of_a_file_is_its_beginning_and_all_of_it_moves_no_key(root):
+    for name in ("a", "b"):
+        (root / f"{name}.txt").write_text("".join(f"{name} {k}\n" for k in range(10)))
+    files = ["a.txt", "b.txt"]
+    corpus = text(root, files=files, shares=[0.3, 1], held_out=0)
+    assert corpus.splits["train"] == [*(f"a {k}" for k in range(3)), *(f"b {k}" for k in range(10))]
+    plain, halved = ({"kind": "text", "files": files} | more for more in ({}, {"shares": [0.5, 1]}))
+    keys = [text_corpora.key(text_corpora.resolve(choice), (root,)) for choice in (plain, halved)]
+    assert len(set(keys)) == 2
+    with pytest.raises(CorpusError) as refused:
+        text(root, files=files, shares=[0.5])
+    assert [issue.place or issue.where for issue in refused.value.issues] == ["task.corpus.shares"]
+
+
 def test_a_changed_file_is_another_corpus(root):
     (root / "a.txt").write_text("one\n")
     before, key = text(root, files=["a.txt"]), fingerprint(root, files=["a.txt"])

@@ -88,6 +88,7 @@ KEY_WORDS: Mapping[str, str] = {
     "threads": "threads of one run",
     "times": "multiples of the chosen value at which is judged",
     "title": "what it is about",
+    "tokens_per_parameter": "length of the run in training tokens for each parameter, in place of steps",
     "train": "length and evaluation of the training",
     "url": "the address of the source",
     "was": "the last verdict on a claim that is no longer made",

@@ -1,7 +1,8 @@
-"""Passes over the training data as updates: the task reads its corpus and says how many updates an epoch has.
+"""The length of a run as updates: passes over the training data, training tokens per parameter, shares of warm-up.
 
-A spec that counts nothing in epochs needs no corpus. Any other can be checked where its corpus is absent. An epoch then
-counts as a thousand batches, and ``absent`` has the error that running it would raise.
+The task reads its corpus and says how many updates an epoch has. A spec that counts nothing in epochs needs no corpus.
+Any other can be checked where its corpus is absent. An epoch then counts as a thousand batches, and ``absent`` has the
+error that running it would raise.
 """
 
 from collections.abc import Sequence
@@ -9,12 +10,14 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
+from lnlab.compile.cost.cost import batch_tokens
 from lnlab.compile.interned import InternedSetting, SettingPart, part_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.randomness import Draw
-from lnlab.registry import Entry, Roots
+from lnlab.registry import Entry, Flawed, Roots
 from lnlab.specfile.moments import UNKNOWN_EPOCH, due_count, due_steps
 
 
@@ -52,22 +55,40 @@ class Epochs:
         return None if batches is None else batches / setting["train"]["accumulate"]
 
     def in_steps(self, setting: InternedSetting) -> InternedSetting:
-        """The setting with its epochs as steps. Equal ones share their ``train``.
+        """The setting with its length, and its warm-up, in steps. Equal ones share their ``train``.
 
         Raises:
-            ValueError: its data have no end.
+            Flawed: its data have no end, its batches no number of tokens, or its warm-up is a share of nothing.
         """
-        train = setting["train"]
-        if train.get("epochs") is None:
-            return setting
-        epoch = self.updates(setting)
-        if epoch is None:
-            raise ValueError("the data of this task have no end, so that there are no epochs")
-        steps = ceil(train["epochs"] * epoch)
+        steps = self._steps(setting)
         place = (setting.texts["train"], steps)
         if place not in self._trains:
-            self._trains[place] = part_of({**train, "steps": steps})
-        return setting.with_part("train", self._trains[place])
+            self._trains[place] = part_of({**setting["train"], "steps": steps})
+        setting = setting.with_part("train", self._trains[place])
+        warmup = (setting["schedule"] or {}).get("warmup_steps", 0)
+        if not isinstance(warmup, float):
+            return setting
+        if not steps:
+            what = f"{warmup:g} is a share of the run, and the run has no updates"
+            raise Flawed(Issue("unsupported", ("schedule", "warmup_steps"), what, "give train.steps"))
+        return setting.with_part("schedule", part_of({**setting["schedule"], "warmup_steps": round(warmup * steps)}))
+
+    def _steps(self, setting: InternedSetting) -> int:
+        train = setting["train"]
+        if train.get("epochs") is not None:
+            epoch = self.updates(setting)
+            if epoch is None:
+                what = "the data of this task have no end, so that there are no epochs"
+                raise Flawed(Issue("unsupported", ("train", "epochs"), what, "give train.steps"))
+            return ceil(int(train["epochs"]) * epoch)
+        if train.get("tokens_per_parameter") is not None:
+            tokens = batch_tokens(setting, self.registries) * train["accumulate"]
+            if not tokens:
+                what = f"the task '{setting['task']['kind']}' does not say how many tokens a batch has"
+                raise Flawed(Issue("unsupported", ("train", "tokens_per_parameter"), what, "give train.steps"))
+            parameters, _ = self.registries["model"][setting["model"]["kind"]].facts.size(setting)
+            return ceil(float(train["tokens_per_parameter"]) * parameters / tokens)
+        return int(train["steps"])
 
 
 def counts_epochs(at: Json) -> bool:

@@ -1,8 +1,8 @@
 """``train``: what moves a run and has no registry.
 
-The length of a run is in updates (``steps``) or in passes over the training data (``epochs``), which become updates
-once the task has said how many an epoch has. A key that offers no choice yet, such as ``threads``, accepts a single
-value.
+The length of a run is in updates (``steps``), in passes over the training data (``epochs``), which become updates once
+the task has said how many an epoch has, or in training tokens for each parameter (``tokens_per_parameter``). A key that
+offers no choice yet, such as ``threads``, accepts a single value.
 """
 
 import json
@@ -35,9 +35,12 @@ class Train(BaseModel):
     threads: Annotated[int, Field(ge=1, le=1)] = 1  # a Literal[1] would take true
     stop: Any = None
     epochs: _Count | None = None
+    tokens_per_parameter: Annotated[float, Field(gt=0, le=1e9)] | None = None
 
 
 TRAIN_KEYS = tuple(Train.model_fields)
+LENGTHS = ("steps", "epochs", "tokens_per_parameter")
+"""The keys that give the length of a run, of which one is given."""
 STOP, EVALUATE = "non_finite", "end"
 """The default rule that ends a run, and the default of when it is evaluated."""
 
@@ -60,11 +63,11 @@ class TrainType(Readable):
     def read(self, raw: Json) -> Train:  # noqa: D102 - as the base class says
         if not isinstance(raw, dict):
             raise Flawed(Issue("wrong-type", (), f"found {shown(raw)}", "write a mapping, as in {steps: 100}"))
+        given = [key for key in LENGTHS if raw.get(key) is not None]
         issues = []
-        if raw.get("epochs") is not None and "steps" in raw:
-            issues = [
-                Issue("conflict", ("epochs",), "the length is given in steps or in epochs, not both", "remove one")
-            ]
+        if len(given) > 1:
+            what = f"the length is given in {given[0]} or in {given[1]}, not both"
+            issues = [Issue("conflict", (given[1],), what, "remove one")]
         try:
             train = self.model.model_validate_json(json.dumps(integers_of(raw)))
         except ValidationError as error:
@@ -80,10 +83,11 @@ class TrainType(Readable):
             Flawed: everything wrong with it, with paths relative to it.
         """
         train: dict[str, Any] = super().resolve(raw)
-        if train["epochs"] is None:
-            del train["epochs"]
+        for key in LENGTHS[1:]:
+            if train[key] is None:
+                del train[key]
         # A run without updates has no curve: nothing is evaluated, and no rule could end it.
-        if train["steps"] or "epochs" in train:
+        if train["steps"] or any(key in train for key in LENGTHS[1:]):
             train["evaluate"] = train["evaluate"] or EVALUATE
             if train["stop"] is None and self.stops is not None:
                 train["stop"] = self.stops.resolve(STOP)

@@ -82,7 +82,7 @@ def format_roots(roots: Roots) -> str:
     return ", ".join(map(str, roots))
 
 
-def verified_file(roots: Roots, corpus: str, name: str, sha256: str) -> Path:
+def verified_file(roots: Roots, corpus: str, name: str, sha256: str, source: str | None = None) -> Path:
     """Return the path of a published file of a corpus, if its SHA-256 is the published one.
 
     Args:
@@ -90,19 +90,19 @@ def verified_file(roots: Roots, corpus: str, name: str, sha256: str) -> Path:
         corpus: name of the corpus, for messages.
         name: path of the file below a root.
         sha256: the published SHA-256.
+        source: where to get it by hand. None means that ``lnlab data fetch`` gets it.
 
     Raises:
         CorpusError: it is in no root, or its content is not what it should be.
     """
+    get = f"get it from {source}" if source else f"run `lnlab data fetch {corpus}`"
     path = file_below(roots, name)
     if path is None:
         what = f"'{name}' is in none of {format_roots(roots)}"
-        raise CorpusError(
-            Issue("not-found", corpus, what, f"run `lnlab data fetch {corpus}`, or {_or_name(name)} in LNLAB_DATA")
-        )
+        raise CorpusError(Issue("not-found", corpus, what, f"{get}, or {_or_name(name)} in LNLAB_DATA"))
     if (actual := file_digest(path)) != sha256:
         what = f"the SHA-256 of this file should be {sha256} and is {actual}"
-        raise CorpusError(Issue("no-effect", str(path), what, f"remove it and run `lnlab data fetch {corpus}`"))
+        raise CorpusError(Issue("no-effect", str(path), what, f"remove it and {get}"))
     return path
 
 
