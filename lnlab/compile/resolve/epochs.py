@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from lnlab.compile.cost.cost import batch_tokens
 from lnlab.compile.interned import InternedSetting, SettingPart, part_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.errors import CorpusError
@@ -82,11 +81,12 @@ class Epochs:
                 raise Flawed(Issue("unsupported", ("train", "epochs"), what, "give train.steps"))
             return ceil(int(train["epochs"]) * epoch)
         if train.get("tokens_per_parameter") is not None:
-            tokens = batch_tokens(setting, self.registries) * train["accumulate"]
+            task = self.registries["task"][setting["task"]["kind"]].facts
+            tokens = int(task.batch_tokens(setting["task"])) * int(train["accumulate"])
             if not tokens:
                 what = f"the task '{setting['task']['kind']}' does not say how many tokens a batch has"
                 raise Flawed(Issue("unsupported", ("train", "tokens_per_parameter"), what, "give train.steps"))
-            parameters, _ = self.registries["model"][setting["model"]["kind"]].facts.size(setting)
+            parameters: int = self.registries["model"][setting["model"]["kind"]].facts.size(setting)[0]
             return ceil(float(train["tokens_per_parameter"]) * parameters / tokens)
         return int(train["steps"])
 
