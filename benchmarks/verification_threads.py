@@ -38,7 +38,7 @@ def row(lock: Path, threads: int, capability: str) -> str:
 def print_one(lock: Path) -> None:
     """Compute a sample again in this process's environment, and print what came of it."""
     manner = RunOptions(1, retry_failed=False, quiet=True, save_every=60.0, console=stderr_console())
-    print(json.dumps(asdict(recomputation(lock, manner, every_run=False))))
+    print(json.dumps(asdict(recomputation(lock, manner, every_run=False)), default=str))
 
 
 def main(locks: list[Path]) -> None:

@@ -1,6 +1,6 @@
 """Compute what the store lacks of a plan, on all cores, and report progress: between the spec and the verdicts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -31,8 +31,21 @@ if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
 
 
-def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSummary:
+def compute_missing(
+    store: Store,
+    request: Request,
+    manner: RunOptions,
+    decisions: tuple[Decision, ...] = (),
+    part: "Callable[[Plan, Registries], Plan]" = lambda plan, _: plan,
+) -> RunSummary:
     """Compile a request, store the plan, compute what the store lacks of it, and decide, until no choice is open.
+
+    Args:
+        store: where rows are kept.
+        request: the question.
+        manner: how units are computed.
+        decisions: choices that are made already.
+        part: what is computed of a plan. All of it if not given.
 
     Raises:
         LabError: every problem of the spec, or something that it asks and could not be judged.
@@ -43,11 +56,11 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
     known = load_registries(request.plugins)
     require_judgeable(request, known)
     tuned = 0
-    decisions: tuple[Decision, ...] = ()
     with _machines(manner) as where:
         while True:
             plan, document = compile_request(request, known, decisions)
             facts = plan_facts(request, plan, document, known)
+            plan = part(plan, known)
             stored = store.keep_plan(plan, request.spec, facts, content=request.content)
             done = compute_round(store, plan, stored, request, known, manner, where)
             new_decisions = decide_open_choices(plan, store)

@@ -1,39 +1,35 @@
-"""Levels 2 and 3: runs of a locked report computed again in an empty store, and compared as ``lnlab diff`` compares."""
+"""Levels 2 and 3 of ``lnlab verify``: ``lnlab run`` in an empty store, and the comparison of ``lnlab diff``."""
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from lnlab.analyse.tuning.decide import decide_tuning
-from lnlab.app.compute import compute_round
+from lnlab.app.compute import compute_missing
 from lnlab.app.formats import format_duration
 from lnlab.app.missing_work import unfinished_runs
-from lnlab.app.request import Request, compile_request
+from lnlab.app.request import Request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.app.table_specs import table_spec
-from lnlab.claims.claim import Claim, Verdict
-from lnlab.claims.judging import judge_all
-from lnlab.claims.verdict_text import verdict_label
+from lnlab.claims.claim import Verdict
+from lnlab.claims.look_book import LookBook
+from lnlab.committed.comparison.differences import verdict_text
 from lnlab.committed.comparison.numbers import compare_numbers
-from lnlab.committed.judging import equal_verdicts
-from lnlab.committed.locks.lock_report import Lock, read_lock
-from lnlab.committed.locks.verify import ComputedAgain, VerifiedReport
-from lnlab.committed.registries import load_registries
+from lnlab.committed.judging import equal_verdicts, plan_verdicts
+from lnlab.committed.locks.lock_report import LOCK_SUFFIX, folder_of, read_lock
+from lnlab.committed.locks.verify import VerifiedReport
 from lnlab.compile.cost.cost import cost
-from lnlab.compile.decisions import Decision, decision_from_json
+from lnlab.compile.decisions import decision_from_json
 from lnlab.compile.plan import Measurement, Plan, Run
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.keys import digest
+from lnlab.keys import digest, digest_bytes
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import read_folder
-from lnlab.report.question import claims_with_choices
-from lnlab.report.words.wording import count_noun, format_number
+from lnlab.report.folder import parse_report, store_files
+from lnlab.report.same_question import find_spec
+from lnlab.report.words.wording import count_noun
 from lnlab.specfile.load import text_states_results
 from lnlab.store.store import Store
 from lnlab.tables import Results
@@ -45,207 +41,164 @@ LARGEST_SAMPLE = 1.2e13
 """FLOPs of a sample, if it is not a single run: a minute and a half on two cores."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecomputedRuns(ComputedAgain):
-    """What was computed again.
-
-    Attributes:
-        results: the rows of these runs.
-        decisions: what was chosen on tuning seeds again, or the choices that the report holds.
-        claims: of the spec, resolved.
-        seconds: wall-clock time.
-    """
-
-    results: Results
-    claims: Sequence[Claim]
-    decisions: tuple[Decision, ...]
-    seconds: float
-
-
 def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> VerifiedReport:
-    """Compute runs of a locked report again and compare.
+    """Compute runs of a report again in an empty store, and compare.
 
     Args:
-        path: of the lock.
+        path: of its lock, or its folder.
         manner: how many workers there are, and where progress is shown.
         every_run: whether every run is computed (level 3). Otherwise it is a sample.
     """
     try:
-        lock = read_lock(path)
-        facts, committed, verdicts = read_folder(lock.folder)
+        folder = folder_of(path)
+        files = store_files(folder)
+        facts, committed, verdicts = parse_report(files, folder)
+        spec = read_lock(path).spec if path.suffix == LOCK_SUFFIX else find_spec(folder, facts) or Path(facts.path)
         if text_states_results(facts.spec):
-            return _read_again(lock, verdicts)
-        again = recompute(lock, facts, manner, every_run=every_run)
-        again = replace(again, results=_named_alike(again.results, committed))
+            return _read_again(path, spec, facts, verdicts)
+        # Which runs are drawn follows from the rows, so that nobody knows it before they are there.
+        salt = None if every_run else digest([digest_bytes(files[name]) for name in sorted(files)])
+        return _computed_again(path, spec, facts, committed, verdicts, manner, salt)
     except LabError as error:
         return VerifiedReport(
             path,
-            0,
-            tuple(
-                Issue("differs", problem.where or str(path), f"cannot be computed again: {problem.what}")
+            differences=tuple(
+                problem
+                if problem.code == "differs"
+                else Issue("differs", problem.where or str(path), f"cannot be computed again: {problem.what}")
                 for problem in error.issues
             ),
         )
-    known = pl.col("run").is_in(committed.runs["run"].implode())
-    if unknown := again.results.runs.filter(~known).height:
-        what = f"asks for {count_noun(unknown, 'run')} that its report does not hold: a version or a corpus changed"
-        issue = Issue("differs", str(lock.spec), what)
-        return VerifiedReport(path, 0, (issue,), runs=again.runs, planned=again.planned)
-    # A report keeps the texts that it shows, and those of two machines may differ in many words.
-    compared = [
-        one for one in compare_numbers(committed, again.results, lock.tables["margins"]) if one.table != "texts"
-    ]
-    same_class = _machine_class(committed.runs) == _machine_class(again.results.runs)
+
+
+def _computed_again(
+    path: Path,
+    spec: Path,
+    facts: ReportFacts,
+    committed: Results,
+    verdicts: Sequence[Verdict],
+    manner: RunOptions,
+    salt: str | None,
+) -> VerifiedReport:
+    """Compute a sample of the runs, or all if ``salt`` is None."""
+    started = time.monotonic()
+    planned = 0
+
+    def part(plan: Plan, known: "Registries") -> Plan:
+        nonlocal planned
+        planned = len(plan.runs)
+        if not plan.undecided:
+            _require_held(plan, facts, committed, spec)
+        elif salt is not None:
+            what = "asks for choices on tuning seeds that its report does not hold"
+            raise LabError(Issue("differs", str(spec), what, "lnlab report, then lnlab lock"))
+        return plan if salt is None else sample_of_plan(plan, salt, known)
+
+    decisions = () if salt is None else tuple(map(decision_from_json, facts.decisions))
+    with TemporaryDirectory() as scratch:
+        store = Store(Path(scratch))
+        request = Request(spec, facts.profile, facts.overrides, text=facts.spec)
+        done = compute_missing(store, request, manner, decisions, part)
+        if done.interrupted:
+            raise KeyboardInterrupt
+        results = store.results(done.stored.digest)
+        results = replace(results, tables=dict(results.tables), scans={}, evidence=committed.evidence)
+        if done.stored.undecided:
+            first = unfinished_runs(results)[0]
+            what = f"its tuning runs choose nothing: {first['run']}: {first['status'] or 'not run'}"
+            raise LabError(Issue("differs", str(spec), what, "try again"))
+        compared = list(compare_numbers(committed, results))
+        changed: list[str] = []
+        if salt is None and any(one.unequal for one in compared):
+            anew = plan_verdicts(store, done.stored, results, looks=LookBook.from_json(facts.looks))
+            changed = list(_other_verdicts(verdicts, anew)) or ["on these rows no verdict is another"]
     differences = []
+    if (unmatched := results.runs.height - compared[0].numbers) > 0:
+        what = f"{count_noun(unmatched, 'run')} computed again have other axes or seeds than those of the report"
+        differences.append(Issue("differs", folder_of(path).as_posix(), what))
     for one in compared:
-        # On one class of machine every number is the same to the last bit; elsewhere the lock says how far it may move.
-        if number := one.unequal if same_class else one.beyond:
-            how = "differ on the same class of machine" if same_class else "differ by more than the lock allows"
-            by = f", by up to {100 * one.relative:.2g} % of themselves" if one.relative else ""
-            total = one.numbers + one.lacking
-            what = f"{one.label}: {number:,} of {total:,} numbers computed again {how}{by}; most of all {one.worst}"
-            differences.append(Issue("differs", lock.folder.as_posix(), what))
-    before = {decision.key: decision for decision in map(decision_from_json, facts.decisions)}
-    for decision in again.decisions:
-        old = before.get(decision.key)
-        if old is None or old.value != decision.value:
-            then = "nothing" if old is None else old.value
-            what = f"{decision.path}: tuning runs choose {decision.value} for {then}"
-            differences.append(Issue("differs", str(lock.path), what))
-    exact = not any(one.unequal for one in compared)
-    # ``16 of 160 runs computed again in 2 min: 92 numbers, all equal to the last bit``
+        if number := one.beyond + one.concealed:
+            of = "runs ended otherwise" if one.table == "runs" else "numbers differ by more than their margin"
+            by = f", by up to {100 * one.relative:.2g} % of themselves" if 0 < one.relative < float("inf") else ""
+            absent = f", {one.concealed:,} of them absent from the report" if one.concealed else ""
+            most = f"; most of all {one.worst}" if one.worst else ""
+            what = f"{one.label}: {number:,} of {one.numbers + one.lacking + one.concealed:,} {of}{absent}{by}{most}"
+            differences.append(Issue("differs", folder_of(path).as_posix(), what))
     numbers = [one for one in compared if one.table != "runs"]
     total, unequal = sum(one.numbers + one.lacking for one in numbers), sum(one.unequal for one in numbers)
-    summary = f"{again.runs:,} of {again.planned:,} runs computed again in {format_duration(again.seconds)}"
+    # ``16 of 160 runs computed again in 2 min: 92 numbers, all equal to the last bit``
+    elapsed = format_duration(time.monotonic() - started)
+    summary = f"{results.runs.height:,} of {planned:,} runs computed again in {elapsed}: "
+    exact = not any(one.unequal for one in compared)
     if exact:
-        summary += f": {total:,} numbers, all equal to the last bit"
+        summary += f"{total:,} numbers, all equal to the last bit"
     else:
         parts = [f"{one.label} by {one.margins:.2g} of their margin" for one in compared if one.unequal]
-        summary += f": {unequal:,} of {total:,} numbers not equal to the last bit, {', '.join(parts)}"
-    notes = [summary]
-    if not exact and every_run:
-        changed = list(_changed_verdicts(again.claims, again.results, verdicts))
-        notes += changed or ["on the runs computed again no verdict is another"]
+        summary += f"{unequal:,} of {total:,} numbers not equal to the last bit, {', '.join(parts)}"
+    if cut := sum(one.more - one.concealed for one in compared):
+        summary += f"; {cut:,} more are not in the report, as lnlab 0.1 kept what pages showed"
     return VerifiedReport(
         path,
-        0,
         differences=tuple(differences),
-        notes=tuple(notes),
-        runs=again.runs,
-        planned=again.planned,
+        notes=(summary, *changed),
+        runs=results.runs.height,
+        planned=planned,
         exact=exact,
     )
 
 
-def _read_again(lock: Lock, verdicts: Sequence[Verdict]) -> VerifiedReport:
-    """Read the files of a table again, and compare their digests and the verdicts with the lock.
+def _require_held(plan: Plan, facts: ReportFacts, committed: Results, spec: Path) -> None:
+    """Refuse to compute runs that a report does not hold, or that other values than its own are chosen for.
+
+    Raises:
+        LabError: something is chosen otherwise, or a run is absent.
+    """
+    before = {decision.key: decision.value for decision in map(decision_from_json, facts.decisions)}
+    issues = [
+        Issue("differs", str(spec), f"{one.path}: tuning runs choose {one.value} for {before.get(one.key, 'nothing')}")
+        for one in plan.decisions
+        if before.get(one.key) != one.value
+    ]
+    if unknown := {run.key for run in plan.runs} - set(committed.runs["run"]):
+        what = (
+            f"asks for {count_noun(len(unknown), 'run')} that its report does not hold: a version or a corpus changed"
+        )
+        issues.append(Issue("differs", str(spec), f"{what}, or they were dropped"))
+    if issues:
+        raise LabError(*issues)
+
+
+def _other_verdicts(before: Sequence[Verdict], anew: Sequence[Verdict]) -> Iterator[str]:
+    """Claims with another verdict, a sentence each."""
+    for one, other in zip(before, anew, strict=True):
+        if one.verdict != other.verdict:
+            yield f"{one.claim} would be {verdict_text(other)} for {verdict_text(one)}"
+
+
+def _read_again(path: Path, spec: Path, facts: ReportFacts, verdicts: Sequence[Verdict]) -> VerifiedReport:
+    """Read the files of a table again, and hold them and the verdicts against the report.
 
     Raises:
         LabError: the spec or a file cannot be read.
     """
-    spec = table_spec(lock.spec)
-    today = {f"file {name}": sha for name, sha in spec.inputs.items()}
-    locked = lock.tables["corpora"]
-    names = sorted(today.keys() | locked.keys())
-    differences = [
-        Issue("differs", name.removeprefix("file "), "is not the file that was locked")
-        for name in names
-        if today.get(name) != locked.get(name)
-    ]
-    if not differences:
+    table = table_spec(spec, facts.spec)
+    differences = []
+    if table.digest != facts.digest:
+        what = f"its files are not those that the report was made of: {', '.join(table.inputs)}"
+        differences.append(Issue("differs", str(spec), what))
+    else:
         differences += [
-            Issue("differs", str(lock.spec), f"the claim '{one.claim}' is judged otherwise from its files")
-            for one, other in zip(verdicts, spec.verdicts(), strict=True)
+            Issue("differs", str(spec), f"the claim '{one.claim}' is judged otherwise from its files")
+            for one, other in zip(verdicts, table.verdicts(), strict=True)
             if not equal_verdicts(one, other)
         ]
-    return VerifiedReport(lock.path, 0, differences=tuple(differences), read=len(names))
-
-
-def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:
-    """Processor, its instructions and the version of torch: where they are equal, so is every number."""
-    torch = pl.col("versions").str.json_path_match("$.torch")
-    return frozenset(runs.select("device", torch).drop_nulls().unique().iter_rows())
-
-
-def _named_alike(results: Results, committed: Results) -> Results:
-    """The results with the names that the report has of these runs.
-
-    With a default that a piece got since, today's plan has other keys of variants, though the runs are the same.
-    """
-    names = committed.runs.select("run", _variant="variant")
-
-    def renamed(rows: pl.DataFrame) -> pl.DataFrame:
-        joined = rows.join(names, on="run", how="left", maintain_order="left")
-        return joined.with_columns(variant=pl.coalesce("_variant", "variant")).drop("_variant")
-
-    tables = {name: renamed(rows) if "variant" in rows.columns else rows for name, rows in results.tables.items()}
-    axes = committed.axes.join(results.runs.select("run"), on="run", how="semi", maintain_order="left")
-    return replace(results, runs=renamed(results.runs), axes=axes, tables=tables)
-
-
-def _changed_verdicts(claims: Sequence[Claim], results: Results, before: Sequence[Verdict]) -> Iterator[str]:
-    """Claims with another verdict on these rows, a sentence each."""
-    old = {verdict.claim: verdict for verdict in before}
-    for verdict in judge_all([claim for claim in claims if claim["id"] in old], results):
-        last = old[verdict.claim]
-        if verdict.verdict != last.verdict:
-            estimates = f"{format_number(verdict.estimate)} for {format_number(last.estimate)}"
-            yield f"{verdict.claim} would be {verdict_label(verdict)} for {verdict_label(last)}: estimate {estimates}"
-
-
-def recompute(lock: Lock, facts: ReportFacts, manner: RunOptions, *, every_run: bool) -> RecomputedRuns:
-    """Compute runs of a report again.
-
-    Args:
-        lock: of the report.
-        facts: of the report.
-        manner: how many workers there are, and where progress is shown.
-        every_run: whether all runs are computed, tuning runs included. Otherwise it is a sample, with the choices that
-            the report holds.
-
-    Raises:
-        LabError: the spec cannot be compiled, a corpus is absent, or a run did not end by itself.
-    """
-    started = time.monotonic()
-    request = Request(lock.spec, lock.profile, facts.overrides)
-    known = load_registries(())
-    decisions = () if every_run else tuple(decision_from_json(entry) for entry in facts.decisions)
-    with TemporaryDirectory() as scratch:
-        # An empty store, so that nothing is taken from what was computed before.
-        store = Store(Path(scratch))
-        # Once a stage: tuning runs choose what the next plan is made of.
-        while True:
-            plan, _ = compile_request(request, known, decisions)
-            if plan.undecided and not every_run:
-                what = "asks for choices on tuning seeds that its report does not hold"
-                raise LabError(Issue("differs", str(lock.spec), what, "lnlab report, then lnlab lock"))
-            chosen = plan if every_run else sample_of_plan(plan, lock.tables["recorded"], known)
-            compute_round(store, chosen, store.save_plan(chosen, request.spec), request, known, manner)
-            results = store.found(chosen)
-            if not results.ended:
-                ends = [run for run in unfinished_runs(results) if run["status"] != "diverged"]
-                first = f"{ends[0]['run']}: {ends[0]['status'] or 'not run'} {ends[0]['reason'] or ''}".rstrip()
-                what = f"{len(ends)} of its runs came to no end of their own; {first}"
-                raise LabError(Issue("differs", str(request.spec), what, "try again"))
-            if not plan.undecided:
-                break
-            decisions = (*decisions, *decide_tuning(plan.undecided, results))
-        results = replace(results, tables=dict(results.tables), scans={})
-    return RecomputedRuns(
-        results=results,
-        decisions=decisions,
-        claims=claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True)),
-        runs=len(chosen.runs),
-        planned=len(plan.runs),
-        seconds=time.monotonic() - started,
-    )
+    return VerifiedReport(path, differences=tuple(differences), read=len(table.inputs))
 
 
 def sample_of_plan(plan: Plan, salt: str, known: "Registries") -> Plan:
     """The plan of runs that are drawn by lot, variant by variant, until ``LARGEST_SAMPLE`` is spent.
 
-    One run of each variant at most. Which they are follows from the salt, so that no author knows them before the lock
-    is written.
+    One run of each variant at most. Which they are follows from the salt.
     """
 
     def lot(*parts: object) -> str:

@@ -122,7 +122,6 @@ def run_request(
 
         if executor == ExecutorKind.local:
             warm()  # the workers' server imports torch while this process does
-        from lnlab.app.compute import compute_missing as compute
         from lnlab.app.rounds.units import RunOptions
 
         memory = int(max_memory * 1e9) if max_memory is not None else None
@@ -148,8 +147,13 @@ def run_request(
             wait=wait,
         )
         if executor == ExecutorKind.slurm:
-            from lnlab.app.array_run import run_as_array as compute
-        summary = compute(store, request, manner=options)
+            from lnlab.app.array_run import run_as_array
+
+            summary = run_as_array(store, request, options)
+        else:
+            from lnlab.app.compute import compute_missing
+
+            summary = compute_missing(store, request, options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
         unjudged = summary.interrupted or not wait

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -11,7 +10,7 @@ from lnlab.app.reporting import refuse_without_plugins
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
-from lnlab.committed.redraw import find_spec, judge_report
+from lnlab.committed.redraw import judge_report
 from lnlab.committed.registries import load_registries
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
@@ -19,12 +18,9 @@ from lnlab.report.contents import EXPERIMENT_FILE
 from lnlab.report.facts import facts_text
 from lnlab.report.folder import parse_report, store_files
 from lnlab.report.page.html import template_folders
-from lnlab.report.same_question import refuse_other_question, with_origin
+from lnlab.report.same_question import find_spec, refuse_other_question, with_origin
 from lnlab.report.write import write_drawn
 from lnlab.specfile.load import text_states_results
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from lnlab.claims.criterion_digest import RESTRICTION_MARK, criterion_digest
 from lnlab.committed.frozen import frozen_facts, frozen_path
-from lnlab.committed.locks.folder_contents import seeds_text
 from lnlab.compile.decisions import assumed_decision
 from lnlab.compile.plan import compile_plan
 from lnlab.keys import digest
 from lnlab.report.facts import ReportFacts
 from lnlab.report.question import claims_with_choices
 from lnlab.specfile.load import parse_spec
+from lnlab.specfile.seeds import seeds_text
 from lnlab.store.plans import plan_frames
 from lnlab.tables import Results
 

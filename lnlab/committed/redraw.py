@@ -21,14 +21,13 @@ from lnlab.compile.front import compile_front, setting_namer
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
-from lnlab.printable import path_as_shown, shown_path
+from lnlab.printable import shown_path
 from lnlab.registry import Flawed
 from lnlab.report.default_sections import with_default_sections
-from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import data_files, packs_in, parse_report, store_files
 from lnlab.report.question import claims_with_choices, question_fields, resolved_probes
 from lnlab.report.referee import with_review
-from lnlab.report.same_question import refuse_other_question, spec_of_report, with_origin
+from lnlab.report.same_question import find_spec, refuse_other_question, with_origin
 from lnlab.report.words.wording import count_noun
 from lnlab.specfile.columns import EVALUATION
 from lnlab.specfile.load import load_spec, parse_spec, read_spec_text
@@ -66,6 +65,7 @@ def judge_report(
     known: "Registries",
     *,
     replacing: bool | None = None,
+    own_text: bool = False,
 ) -> tuple[dict[str, bytes], RejudgeSummary]:
     """Judge the claims of a spec on the rows of a report: its files ``data/*`` as they are now, and a summary.
 
@@ -78,6 +78,7 @@ def judge_report(
         known: the registries of both wings.
         replacing: whether ``into`` may hold the report of another question. None means a copy for comparison, which
             says the same as the report in its own folder.
+        own_text: whether the text in the report is judged, whatever its file says today.
 
     Raises:
         SpecError: every problem of the spec.
@@ -86,7 +87,7 @@ def judge_report(
     """
     before = store_files(folder)
     facts, results, verdicts = parse_report(before, folder)
-    file = spec if spec is not None else find_spec(folder, facts)
+    file = spec if spec is not None or own_text else find_spec(folder, facts)
     path = facts.path if spec is None else shown_path(spec)
     if spec is not None:
         document = load_spec(spec)
@@ -166,11 +167,3 @@ def _refuse_other_probes(
     ]
     if issues:
         raise ReportError(*issues)
-
-
-def find_spec(folder: Path, facts: ReportFacts) -> Path | None:
-    """The spec that a report names, below the working folder, below one that holds the report, or where it was then."""
-    here = Path(path_as_shown(facts.path))
-    if here.is_file():
-        return here
-    return spec_of_report(folder, facts.path) or spec_of_report(folder, facts.path, facts.origin)

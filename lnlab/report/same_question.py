@@ -32,6 +32,14 @@ def spec_of_report(folder: Path, path: str, origin: str = "") -> Path | None:
     return next((file for place in whole.parents if (file := _file(place, path))), None)
 
 
+def find_spec(folder: Path, facts: ReportFacts) -> Path | None:
+    """The spec that a report names, below the working folder, below one that holds the report, or where it was then."""
+    here = Path(path_as_shown(facts.path))
+    if here.is_file():
+        return here
+    return spec_of_report(folder, facts.path) or spec_of_report(folder, facts.path, facts.origin)
+
+
 def _file(place: Path, path: str) -> Path | None:
     """The file at a path as a report has it."""
     candidates = (place / path, place / path_as_shown(path))

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -94,3 +94,11 @@ def seed_spans(seeds: Iterable[int]) -> str:
 
 Seeds = TypeAliasType("Seeds", Annotated[tuple[int, ...], BeforeValidator(parse_seeds), WithJsonSchema(_SCHEMA)])
 """Named, so that the JSON Schema has it once."""
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """``1-10`` or ``1 3 5-7``: seeds in order, consecutive ones joined."""
+    ordered = sorted(seeds)
+    starts = [seed for seed in ordered if seed - 1 not in ordered]
+    ends = [seed for seed in ordered if seed + 1 not in ordered]
+    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=False))

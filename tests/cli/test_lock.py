@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 from lnlab import __version__
-from lnlab.committed.locks.folder_contents import seeds_text
 from lnlab.committed.locks.lock_report import read_lock
 from lnlab.committed.locks.lock_text import lock_text, parse_lock
-from lnlab.committed.locks.verify import verify_locks
+from lnlab.committed.locks.verify import verify_reports
 from lnlab.errors import LabError
-from lnlab.row_digests import digests_by_variant
+from lnlab.keys import digest_bytes
+from lnlab.specfile.seeds import seeds_text
 from tests.report_rows import change_rows
 from tests.support.toy_specs import SMALLEST, toy_spec
 
@@ -28,7 +28,7 @@ MUTATIONS = int(os.environ.get("MUTATIONS", "100"))
 
 
 def differences():
-    (report,) = verify_locks([LOCK]).reports
+    (report,) = verify_reports([LOCK]).reports
     return [str(difference) for difference in report.differences]
 
 
@@ -47,13 +47,8 @@ def test_the_lock_holds_what_the_report_says(repository):
     entry = tables["verdicts"]["post_above_pre"]
     assert (entry["verdict"], entry["n"]) == (row["verdict"], 3)
     assert entry["estimate"] == pytest.approx(row["estimate"], rel=1e-8)
-    groups = {entry["setting"]: entry for entry in tables["groups"].values()}
-    assert groups.keys() == {"placement=post", "placement=pre"}
-    assert groups["placement=post"]["seeds"] == "1-3"
-    assert groups["placement=post"]["runs"].startswith("3 ")
-    (keys,) = tables["corpora"].keys() & {key for key in tables["corpora"] if key.startswith("corpus toy_german")}
-    assert len(tables["corpora"][keys]) == 64
-    assert sum(tables["machines"].values()) == 6
+    assert tables["files"]["index.html"] == digest_bytes((REPORT / "index.html").read_bytes())
+    assert tables["files"].keys() >= {path.relative_to(REPORT).as_posix() for path in REPORT.rglob("*.parquet")}
 
 
 def test_locking_again_from_any_folder_gives_the_same_bytes(lnlab, repository, monkeypatch):
@@ -109,12 +104,11 @@ def rewrite(name, change):
     change(pl.read_parquet(path)).write_parquet(path)
 
 
-def test_a_removed_row_is_reported_with_its_table_and_variant(lnlab, repository):
+def test_a_removed_row_is_reported_with_its_table(lnlab, repository):
     change_rows(REPORT, lambda rows: rows.slice(1))
     verified = lnlab("verify", "--all")
     assert verified.code == 1
     assert "/sites.parquet: is not in the lock" in verified.out
-    assert "(placement=post)" in verified.out
     assert verified.out.endswith("in 1 of them (tiny).\n")
 
 
@@ -202,27 +196,6 @@ def test_a_file_that_nobody_locked_is_reported(repository):
     assert difference.startswith("reports/tiny/figures/figure-9.svg: is not in the lock (specs/tiny.lock:")
 
 
-def test_digests_of_rows_tell_values_places_and_nulls_apart_and_variants_do_not_mix():
-    rows = pl.DataFrame({"variant": ["a", "b", "a"], "text": ["x", None, "yz"], "value": [1.0, float("nan"), None]})
-
-    def digest_of(table, variant="a"):
-        return digests_by_variant(table, table["variant"])[variant].digest
-
-    before, other = digest_of(rows), digest_of(rows, "b")
-    shuffled = rows[[1, 0, 2]]
-    assert (digest_of(shuffled), digest_of(shuffled, "b")) == (before, other), "only the order within a variant counts"
-    changes = [
-        pl.Series("text", ["xy", None, "z"]),
-        pl.Series("text", ["x", "", "yz"]),
-        pl.Series("value", [1.0, None, None]),
-        pl.Series("value", [1.0, 0.0, 0.0]),
-    ]
-    for column in changes:
-        changed = rows.with_columns(column)
-        assert (digest_of(changed), digest_of(changed, "b")) != (before, other), column
-    assert digests_by_variant(rows, rows["variant"])["a"].rows == 2
-
-
 @pytest.mark.parametrize(
     ("seeds", "text"), [([3, 1, 2], "1-3"), ([7], "7"), ([1, 2, 5], "1-2 5"), ([], ""), ([1, 3], "1 3")]
 )
@@ -243,7 +216,7 @@ def test_the_text_of_a_lock_reads_back_as_what_was_written():
 
 
 def render(workers=1):
-    (report,) = verify_locks([LOCK], 1, workers=workers).reports
+    (report,) = verify_reports([LOCK], 1, workers=workers).reports
     return [str(difference) for difference in report.differences]
 
 

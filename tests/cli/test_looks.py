@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from lnlab.cli import main
-from lnlab.committed.looks import add_past_looks
 from tests.cli.conftest import TINY
 
 FOLDER = Path("reports/tiny")
@@ -80,18 +79,6 @@ def test_the_folder_or_the_lock_is_enough():
         line for line in lock.splitlines() if "alpha" in line
     ]
     assert main(["verify", "tiny.lock", "-q"]) == 0
-
-
-@pytest.mark.usefixtures("root")
-def test_past_looks_enter_a_report_once_and_stay():
-    past = {"far_above": [{"seeds": "1-2", "date": "2025-03-04", "commit": "abc"}]}
-    for _ in range(2):
-        add_past_looks(FOLDER, past)
-        assert main(["report", "--from", str(FOLDER), "-q"]) == 0
-        assert verdicts() == {"post_above_pre": (2, 0.0125), "far_above": (3, 0.00625)}
-        assert looks()["far_above"] == [(1, [1, 2]), (2, [1, 2, 3]), (3, [1, 2, 3, 4, 5])]
-    assert main(["lock", "tiny.yaml", "-q"]) == 0
-    assert "2025-03-04" in Path("tiny.lock").read_text()
 
 
 @pytest.mark.usefixtures("root")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +12,8 @@ from lnlab.committed.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
-from lnlab.row_digests import DIGITS
 from lnlab.store.garbage import Removal, remove_garbage
-from lnlab.store.plans import PLAN_FILE, StoredPlan, damaged_plans, plan_tables, plans_newest_first
+from lnlab.store.plans import PLAN_FILE, StoredPlan, damaged_plans, load_plan, plan_tables, plans_newest_first
 from lnlab.store.records.checksummed import CorruptFile
 from lnlab.store.records.layout import plan_folder
 from lnlab.store.usage import trajectory_sizes
@@ -90,15 +90,15 @@ def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> G
     """What the anchors do not lead to.
 
     A plan is reached in three ways. The text of its spec is that of a spec at hand, of the file that it was made of, or
-    of a locked spec. A lock holds the plan or one of its variants. The plan was used within the last ``older_than``
-    days.
+    of a locked spec. A lock names the plan, or its report holds one of its variants. The plan was used within the last
+    ``older_than`` days.
 
     Raises:
         LabError: the store cannot be read, or a plan in it is damaged, so that what it needs is unknown.
     """
     if damaged := damaged_plans(store.root):
         raise LabError(*map(_damaged, damaged))
-    locked = {group for lock in anchors.locks for group in lock.tables["groups"]}
+    locked = {variant for lock in anchors.locks for variant in _locked_variants(lock)}
     needed: set[str] = set()
     unreached: list[UnreachedPlan] = []
     remaining = 0
@@ -115,8 +115,7 @@ def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> G
             or state == "as it is"
             or age < older_than * _DAY
             or any(lock.tables["plan"] == plan.digest for lock in anchors.locks)
-            # a lock has the beginnings of keys
-            or any(variant[:DIGITS] in locked for variant in runs["variant"].unique())
+            or not locked.isdisjoint(runs["variant"].unique())
         ):
             remaining += 1
             needed.update(runs["trajectory"].unique())
@@ -130,6 +129,14 @@ def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> G
         remaining,
         sum(sizes.values()),
     )
+
+
+def _locked_variants(lock: Lock) -> list[str]:
+    """The variants of the report of a lock, whose data are a store. None where the report is gone or damaged."""
+    with suppress(CorruptFile):
+        data = lock.folder / "data"
+        return plan_tables(data, load_plan(data, lock.tables["plan"]))["runs"]["variant"].unique().to_list()
+    return []
 
 
 def _damaged(sentence: str) -> Issue:

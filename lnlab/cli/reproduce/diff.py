@@ -54,15 +54,12 @@ def diff(
                 "sentence": comparison.sentence,
                 "differences": kinds,
                 "not_compared": dict(comparison.not_compared),
-                "provenance": [asdict(entry) for entry in comparison.provenance],
             }
         )
     else:
         for kind, entries in comparison.differences.items():
             _print_list(kind, entries)
         if not quiet:
-            if comparison.provenance:
-                _print_list("provenance, which decides nothing", comparison.provenance)
             for kind, reason in comparison.not_compared.items():
                 err().print(one_line(f"{kind} not compared: {reason}"))
         out().print(one_line(comparison.sentence))

@@ -49,10 +49,9 @@ def lock(
 ) -> None:
     """Write SPEC.lock: what the committed report of a spec says.
 
-    It holds the digests of the spec and of every file of the report (page, notebook, figures, tables, data), each
-    variant with its seeds and the digests of its rows, the verdicts with their estimates and 95 % intervals, the values
-    that were chosen on tuning seeds, the machines and library versions the runs name, and the digests of lnlab's code
-    and of the corpora. Commit it with the report: lnlab verify tells whether the two still agree.
+    It holds the digests of the spec and of every file of the report (page, notebook, figures, tables, rows), the
+    verdicts with their estimates and 95 % intervals, and the looks at each claim. Commit it with the report: lnlab
+    verify tells whether the two still agree.
 
     No store is needed: everything is read from the folder of the report.
 
@@ -84,22 +83,19 @@ def lock(
             raise LabError(
                 Issue("wrong-option", "lnlab lock --all", what, "name the folder of the specs with --folder")
             )
-    known = load_registries(plugins)
     if freeze:
-        _freeze(specs or (), profile, plugins, known, quiet=quiet)
+        _freeze(specs or (), profile, plugins, load_registries(plugins), quiet=quiet)
         return
     changed = 0
     problems: list[Issue] = []
     for spec in specs or ():
         try:
-            written = write_lock(spec, profile, known, folder=report)
+            written, is_new = write_lock(spec, profile, folder=report)
         except LabError as error:
             problems += error.issues
             continue
-        changed += written.changed
-        out().print(written.lock.path.as_posix())
-        for corpus in written.absent:
-            err().print(f"{spec}: corpus {corpus} is not at hand; its digest is not in the lock")
+        changed += is_new
+        out().print(written.path.as_posix())
     # Where no lock was written the problems say all.
     if not quiet and len(problems) < len(specs or ()):
         err().print(f"{format_count(len(specs or ()) - len(problems), 'lock')}, {changed} changed")

@@ -27,7 +27,9 @@ _MOST_PRINTED = 50
 def verify(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[SPEC...]", parser=user_path, help="Specs with a lock beside them, or locks."),
+        typer.Argument(
+            metavar="[SPEC...]", parser=user_path, help="Specs with a lock beside them, locks, or folders of reports."
+        ),
     ] = None,
     every_lock: Annotated[bool, typer.Option("--all", help="Every lock in the folder.")] = False,
     locks_folder: Annotated[
@@ -43,50 +45,47 @@ def verify(
 ) -> None:
     """Check that committed reports are what their locks say.
 
-    Level 0: every file is the one that was locked. Verdicts, rows and settings are those that the lock lists. Takes
-    seconds.
-    Level 1: in addition, page, figures, tables and notebook are drawn again from the committed data to the same bytes.
-    Takes minutes for many reports. --workers draws several at once.
+    Level 0: every file is the one that was locked, and the verdicts are those that the lock lists. Takes seconds.
+    Level 1: in addition, page, figures, tables and notebook are drawn again from the committed rows to the same bytes,
+    and the verdicts follow from these rows. Takes minutes for many reports. --workers draws several at once.
     Level 2: in addition, runs drawn by lot are computed again in an empty store, one of a variant at most, until a
     minute or two is spent.
-    Level 3: every run is computed again, with those that choose a value, and compared as lnlab diff compares.
+    Level 3: every run is computed again, with those that choose a value.
 
-    On a processor and a torch like those of the committed runs, every number has to be equal to the last bit. On
-    others, or where the committed runs do not name theirs, it has to be within the margins of the lock. Differences are
+    On a processor and a torch like those of a committed run, every number of it has to be equal to the last bit. On
+    others, or where the run does not name its own, it has to be within the margins of lnlab diff. Differences are
     printed with their size, and so are verdicts that the new rows would change.
 
-    The last line is one sentence that can be pasted into a review. Exit codes: 0 verified; 1 something differs, and
-    each difference is printed with its place; 2 the command is wrong.
+    The folder of a report without a lock, as it came by mail, is held against itself: level 0 reads the digests that
+    its rows and its plan state, and the other levels use the text of the spec that it holds. Lines say what was looked
+    at. Without a lock nobody can tell whether these are the rows that were committed.
+
+    The last line is one sentence that can be pasted into a review. Exit codes: 0 all that was looked at holds; 1
+    something differs, and each difference is printed with its place; 2 the command is wrong.
     """
     from lnlab.committed.locks.intact import locks_below
-    from lnlab.committed.locks.verify import verify_locks
-    from lnlab.specfile.load import read_spec_text
+    from lnlab.committed.locks.verify import verify_reports
 
     if every_lock == bool(paths):
         raise LabError(
             Issue("wrong-option", "lnlab verify", "name specs, or --all", "lnlab verify specs/xiong_fig3.yaml")
         )
-    locks = locks_below(locks_folder) if every_lock else [path.with_suffix(".lock") for path in paths or ()]
+    locks = locks_below(locks_folder) if every_lock else list(map(_lock_or_folder, paths or ()))
     if not locks:
         what = f"there is no lock in {locks_folder.as_posix()}"
         raise LabError(Issue("not-found", "lnlab verify --all", what, "lnlab lock --all"))
-    for path in locks:
-        if not path.is_file():
-            spec = path.with_suffix(".yaml")
-            read_spec_text(spec)  # says so where there is no such spec either
-            raise LabError(Issue("not-found", str(path), "there is no such lock", f"lnlab lock {spec} first"))
 
     def on_report(report: "VerifiedReport") -> None:
         if not as_json:
             for difference in report.differences[:_MOST_PRINTED]:
                 out().print(one_line(str(difference)))
             if len(report.differences) > _MOST_PRINTED:
-                out().print(f"{report.lock}: {len(report.differences) - _MOST_PRINTED:,} more differences")
+                out().print(f"{report.path}: {len(report.differences) - _MOST_PRINTED:,} more differences")
             if not quiet:
                 for note in report.notes:
-                    err().print(one_line(f"{report.lock}: {note}"))
+                    err().print(one_line(f"{report.path}: {note}"))
             if level and not quiet:
-                err().print(f"{report.lock}: {'differs' if report.differences else 'verified'}")
+                err().print(f"{report.path}: {'differs' if report.differences else 'verified'}")
 
     again = None
     if level > 1:
@@ -99,9 +98,32 @@ def verify(
         warm()
         manner = RunOptions(workers, retry_failed=False, quiet=quiet or as_json, save_every=SAVE_EVERY, console=err())
         again = partial(recomputation, manner=manner, every_run=level > 2)
-    verification = verify_locks(locks, level, on_report, workers or cores(), again)
+    verification = verify_reports(locks, level, on_report, workers or cores(), again)
     if as_json:
         print_json(asdict(verification) | {"passed": verification.passed, "sentence": verification.sentence})
     else:
         out().print(verification.sentence)
     raise typer.Exit(0 if verification.passed else FAILED)
+
+
+def _lock_or_folder(path: Path) -> Path:
+    """The lock of a spec or of the folder of a report, or the folder if it has none.
+
+    Raises:
+        LabError: there is no such file, or a spec without a lock.
+    """
+    from lnlab.committed.locks.lock_report import LOCK_SUFFIX, lock_of_report
+    from lnlab.report.contents import EXPERIMENT_FILE, is_report
+    from lnlab.specfile.load import read_spec_text
+
+    if path.is_dir():
+        if not is_report(path):
+            what = f"is a folder without {EXPERIMENT_FILE}"
+            raise LabError(Issue("not-found", str(path), what, "name the folder of a report"))
+        return lock_of_report(path) or path
+    lock = path.with_suffix(LOCK_SUFFIX)
+    if not lock.is_file():
+        spec = path.with_suffix(".yaml")
+        read_spec_text(spec)  # says so where there is no such spec either
+        raise LabError(Issue("not-found", str(lock), "there is no such lock", f"lnlab lock {spec} first"))
+    return lock

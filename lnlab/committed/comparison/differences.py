@@ -16,7 +16,13 @@ from lnlab.specfile.experiment import SETTING
 
 _Value = TypeVar("_Value")
 
-_PARTS = {"settings": "settings", "spec": "document", "numbers": "results", "verdicts": "verdicts"}
+_PARTS = {
+    "settings": "settings",
+    "spec": "document",
+    "runs": "seeds",
+    "numbers": "results",
+    "verdicts": "verdicts",
+}
 """Kinds of differences that a side may not know, with the attribute that it lacks then."""
 _ABSENT = "–"
 _NOT_OF_QUESTION = (*SETTING, "sweep", "methods", "profiles")
@@ -44,7 +50,6 @@ class Comparison:
         b: label of the second side.
         differences: those of each kind in which the sides differ, the shortest list first.
         not_compared: kinds that one side does not know, with the reason.
-        provenance: what the runs and pages were made with, if it differs. It decides nothing.
         compared: how much was compared, in words.
     """
 
@@ -52,7 +57,6 @@ class Comparison:
     b: str
     differences: Mapping[str, tuple[SideDifference, ...]]
     not_compared: Mapping[str, str]
-    provenance: tuple[SideDifference, ...]
     compared: str
 
     @property
@@ -72,7 +76,7 @@ class Comparison:
 
 def compare(a: Side, b: Side) -> Comparison:
     """Everything in which two sides differ."""
-    by_kind: dict[str, list[SideDifference] | None] = dict.fromkeys(("settings", "spec", "runs", "numbers", "verdicts"))
+    by_kind: dict[str, list[SideDifference] | None] = dict.fromkeys(_PARTS)
     if a.settings is not None and b.settings is not None:
         settings = a.settings, b.settings
         by_kind["settings"] = [
@@ -85,7 +89,9 @@ def compare(a: Side, b: Side) -> Comparison:
     if a.document is not None and b.document is not None:
         leaves = spec_leaves(a.document), spec_leaves(b.document)
         by_kind["spec"] = list(_mapping_differences(*leaves, line_of_value))
-    by_kind["runs"] = [*_mapping_differences(a.seeds, b.seeds, "seeds {}".format), *_key_differences(a.keys, b.keys)]
+    if a.seeds is not None and b.seeds is not None:
+        seeds = _mapping_differences(a.seeds, b.seeds, "seeds {}".format)
+        by_kind["runs"] = [*seeds, *_key_differences(a.keys, b.keys)]
     if a.results is not None and b.results is not None:
         numbers = other_numbers(compare_numbers(a.results, b.results))
         by_kind["numbers"] = [SideDifference(one.label, *_number_texts(one)) for one in numbers]
@@ -94,7 +100,7 @@ def compare(a: Side, b: Side) -> Comparison:
         differing = [pair for pair in pairs.items() if _outcome(pair[1][0]) != _outcome(pair[1][1])]
         # claims with another verdict come before those with other numbers alone
         differing.sort(key=lambda pair: len({"" if one is None else one.verdict for one in pair[1]}) == 1)
-        by_kind["verdicts"] = [SideDifference(claim, *map(_verdict_text, pair)) for claim, pair in differing]
+        by_kind["verdicts"] = [SideDifference(claim, *map(verdict_text, pair)) for claim, pair in differing]
     without = {
         kind: " and ".join(side.label for side in (a, b) if getattr(side, _PARTS[kind]) is None)
         for kind, entries in by_kind.items()
@@ -102,14 +108,11 @@ def compare(a: Side, b: Side) -> Comparison:
     }
     present = {kind: entries for kind, entries in by_kind.items() if entries}
     ordered = sorted(present, key=lambda kind: len(present[kind]))  # of equal lists the order above
-    known = a.provenance and b.provenance
-    provenance = tuple(_mapping_differences(a.provenance, b.provenance, str)) if known else ()
     return Comparison(
         a=a.label,
         b=b.label,
         differences={kind: tuple(present[kind]) for kind in ordered},
         not_compared={kind: f"not in {sides}" for kind, sides in without.items()},
-        provenance=provenance,
         compared=count_noun(len({**(a.verdicts or {}), **(b.verdicts or {})}), "claim"),
     )
 
@@ -117,6 +120,8 @@ def compare(a: Side, b: Side) -> Comparison:
 def _number_texts(one: ComparedQuantity) -> tuple[str, str]:
     """What differs between the numbers of one quantity, in words for each side."""
     number, variants = one.changed
+    if one.table == "runs":
+        return count_noun(one.numbers, "run"), f"{number:,} ended otherwise, such as {one.worst}"
     says = f"{number:,} of {one.numbers:,} differ"
     if number:
         size = "more than any number" if one.relative == float("inf") else f"{one.relative:.1e} of themselves"
@@ -138,8 +143,7 @@ def _mapping_differences(
 def _key_differences(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[SideDifference]:
     """Variants of the same name that are something else, as one entry."""
     shared = [name for name in a if name in b]
-    # a lock has the beginnings of keys only
-    changed = [name for name in shared if not (a[name].startswith(b[name]) or b[name].startswith(a[name]))]
+    changed = [name for name in shared if a[name] != b[name]]
     if changed:
         which = "every variant" if len(changed) == len(shared) else ", ".join(changed[:3])
         more = f" and {len(changed) - 3} more" if which != "every variant" and len(changed) > 3 else ""
@@ -185,7 +189,7 @@ def _outcome(verdict: Verdict | None) -> tuple[object, ...] | None:
     return verdict.verdict, verdict.n, *(None if number is None else repr(rounded(number)) for number in numbers)
 
 
-def _verdict_text(verdict: Verdict | None) -> str:
+def verdict_text(verdict: Verdict | None) -> str:
     """A verdict as ``supported 6.3 [5.2, 7.6], 10 seeds``."""
     if verdict is None:
         return _ABSENT

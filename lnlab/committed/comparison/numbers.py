@@ -1,9 +1,13 @@
 """The numbers of two sides, quantity by quantity: equal to the last bit, within margins, or beyond them.
 
-A number of an untrained model may differ by a share of its size, because processors add in different orders. A quantity
-of a trained model may differ by a number of standard deviations over seeds, in the root mean square over its numbers.
-Training makes differences of the last bit grow until two runs of one seed are as far apart as those of two seeds. Both
-margins also allow a share of the largest number of that quantity in that run, as anything smaller is rounding noise.
+Two runs on the same class of machine, which is a processor, its instructions and a version of torch, have every number
+alike to the last bit, so that there any difference is beyond the margin.
+
+Elsewhere a number of an untrained model may differ by a share of its size, because processors add in different orders.
+A quantity of a trained model may differ by a number of standard deviations over seeds, in the root mean square over its
+numbers. Training makes differences of the last bit grow until two runs of one seed are as far apart as those of two
+seeds. Both margins also allow a share of the largest number of that quantity in that run, as anything smaller is
+rounding noise.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +15,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lnlab.tables import Results
+from lnlab.tables import ENDED_STATUSES, Results
 
 MARGINS = {"initial": 1e-4, "trained": 4.0, "rounding": 1e-6}
 """How far a number may move on a machine of another kind.
@@ -28,6 +32,8 @@ _OF_CONTENT = ("run", "variant", "trajectory", "measurement")
 """Columns of keys, which another version of a piece or another corpus changes without any number."""
 _OF_A_DRAW = ("_variant", "seed", "step", "operator", "scope", "part", "draw")
 _INFINITE = float("inf")
+_CUT = "0.1.0"
+"""The lnlab whose reports had those rows of a run alone that their pages used. Such rows cannot be asked for."""
 EVERY_RUN = "every run"
 """The name of a variant where nothing varies."""
 
@@ -42,11 +48,13 @@ class ComparedQuantity:
         stage: ``initial`` or ``trained``. Empty of how runs ended.
         numbers: how many both sides have.
         lacking: how many the second side lacks.
-        more: how many it has beyond those of the first.
+        more: how many it has beyond those of the first. Of a long curve that a report does not keep whole, neither
+            counts the points that it dropped.
+        concealed: how many of those the first side should have: it measured them, and keeps all that it measured.
         unequal: how many are not equal to the last bit, those that it lacks included.
         changed: how many differ by more than ``NEGLIGIBLE``, and in how many variants.
         beyond: how many differ by more than their margin. If a trained quantity is within its margin in the root mean
-            square, only numbers without a spread over seeds count.
+            square, only numbers without a spread over seeds count, and those of the same class of machine.
         margins: the largest distance, in margins. For numbers of a trained quantity with a spread over seeds it is the
             root mean square.
         relative: the largest distance, relative to the number.
@@ -59,6 +67,7 @@ class ComparedQuantity:
     numbers: int
     lacking: int
     more: int
+    concealed: int
     unequal: int
     changed: tuple[int, int]
     beyond: int
@@ -72,7 +81,7 @@ class ComparedQuantity:
         return ", ".join(filter(None, (self.quantity, self.stage)))
 
 
-def compare_numbers(a: Results, b: Results, margins: Mapping[str, float] = MARGINS) -> Iterator[ComparedQuantity]:
+def compare_numbers(a: Results, b: Results) -> Iterator[ComparedQuantity]:
     """How the runs that both sides have ended, and every quantity of these.
 
     Runs are matched by their variant in words and their seed, rows by their step and site, those of equal keys one by
@@ -93,7 +102,10 @@ def compare_numbers(a: Results, b: Results, margins: Mapping[str, float] = MARGI
         )
         if old.is_empty() and new.is_empty():
             continue
-        numbers = _with_distances(_side_by_side(old, new, ends), margins)
+        numbers = _side_by_side(old, new, ends)
+        if table == "curves":
+            numbers = _without_dropped(_without_dropped(numbers, a, names[0], "_here"), b, names[1], "_there")
+        numbers = _with_distances(numbers, free=table == "texts")
         for (quantity, trained), part in numbers.group_by("_quantity", "_trained", maintain_order=True):
             yield _compared(table, str(quantity), TRAINED if trained else INITIAL, part)
 
@@ -123,23 +135,27 @@ def _named(rows: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
 def _ends(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     """How every run ended, on both sides.
 
-    A trained run may end in another way where the seeds of its variant do not all end alike.
+    A trained run may end in another way where the seeds of its variant do not all end alike, unless it failed.
     """
     several = (pl.col("status").n_unique().over("_variant") > 1).alias("_several")
-    columns = ("status", "done", "parameters")
-    if "done" not in one.columns:  # before lnlab counted updates
-        one = one.with_columns(done=pl.lit(None, pl.Int64))
-    if "done" not in other.columns:
-        other = other.with_columns(done=pl.lit(None, pl.Int64))
-    old = one.select("_variant", "seed", "steps", *columns, several)
+    torch = pl.col("versions").str.json_path_match("$.torch").alias("torch")
+    columns = ("status", "done", "parameters", "last_finite_loss", "device", torch)
+    cut = (pl.col("versions").str.json_path_match("$.lnlab") == _CUT).fill_null(value=False).alias("_cut")
+    old = one.select("_variant", "seed", "steps", *columns, several, cut)
     ends = old.join(
         other.select("_variant", "seed", *columns), on=["_variant", "seed"], suffix="_new", maintain_order="left"
     )
+    alike = (pl.col("device") == pl.col("device_new")) & (pl.col("torch") == pl.col("torch_new"))
+    exact = alike.fill_null(value=False)
     otherwise = pl.col("status").ne_missing(pl.col("status_new"))
     resized = (pl.col("parameters") != pl.col("parameters_new")).fill_null(value=False)
-    beyond = resized | (otherwise & ~(pl.col("_several") & (pl.col("steps") > 0)))
-    unequal = otherwise | resized | (pl.col("done") != pl.col("done_new")).fill_null(value=False)
+    moved = exact & pl.col("last_finite_loss").ne_missing(pl.col("last_finite_loss_new"))
+    unequal = otherwise | resized | moved | (pl.col("done") != pl.col("done_new")).fill_null(value=False)
+    by_itself = pl.all_horizontal(pl.col("status", "status_new").fill_null("missing").is_in(ENDED_STATUSES))
+    may = pl.col("_several") & (pl.col("steps") > 0) & by_itself
+    beyond = resized | (otherwise & ~may) | (unequal & exact)
     return ends.with_columns(
+        _exact=exact,
         _last=pl.min_horizontal("done", "done_new"),
         _diverged=((pl.col("status") == "diverged") | (pl.col("status_new") == "diverged")).fill_null(value=False),
         _unequal=unequal,
@@ -201,38 +217,58 @@ def _with_spread(numbers: pl.DataFrame) -> pl.DataFrame:
 def _side_by_side(old: pl.DataFrame, new: pl.DataFrame, ends: pl.DataFrame) -> pl.DataFrame:
     """The numbers of one side as ``_old``, and of the other as ``_new``, with ``_here`` and ``_there``.
 
-    Of a run that diverged stand finite numbers of updates that it made both times.
+    Of a run that diverged on another class of machine stand finite numbers of updates that it made both times.
     """
     keys = [column for column in new.columns if column not in ("_value", "_total")]
     here = old.drop("_total").rename({"_value": "_old"}).with_columns(_here=pl.lit(value=True))
     there = new.select(*keys, pl.col("_value").alias("_new"), _there=pl.lit(value=True))
     joined = here.join(there, on=keys, how="full", nulls_equal=True, coalesce=True, maintain_order="left_right")
     joined = joined.with_columns(pl.col("_here", "_there").fill_null(value=False))
-    of_run = ends.select("_variant", "seed", "steps", "_last", "_diverged")
+    of_run = ends.select("_variant", "seed", "steps", "_last", "_diverged", "_exact", "_cut")
     joined = joined.join(of_run, on=["_variant", "seed"], maintain_order="left")
     both = pl.col("_here") & pl.col("_there") & pl.col("_old").is_finite() & pl.col("_new").is_finite()
-    counts = ~pl.col("_diverged") | ((pl.col("step") <= pl.col("_last")) & both)
+    counts = ~pl.col("_diverged") | pl.col("_exact") | ((pl.col("step") <= pl.col("_last")) & both)
     trained = (pl.col("step").fill_null(pl.col("steps")) > 0).alias("_trained")
     return joined.filter(counts.fill_null(value=True)).with_columns(trained)
 
 
-def _with_distances(numbers: pl.DataFrame, margins: Mapping[str, float]) -> pl.DataFrame:
-    """Whether a number is unequal, and how far it is off: ``_unequal``, ``_margins`` and ``_relative``."""
+def _without_dropped(numbers: pl.DataFrame, side: Results, names: Mapping[str, str], on: str) -> pl.DataFrame:
+    """The numbers without the points of the other side in curves of which this one keeps no more than it draws."""
+    runs = side.runs.select("run", "variant", "seed").iter_rows()
+    dropped = [(names[variant], seed, name) for run, variant, seed in runs for name in side.thinned.get(run, ())]
+    if not dropped:
+        return numbers
+    curves = pl.DataFrame(
+        dropped, schema={"_variant": pl.String, "seed": pl.Int64, "quantity": pl.String}, orient="row"
+    )
+    left = numbers.filter(~pl.col(on)).join(curves, on=curves.columns, how="semi")
+    return numbers.join(left, on=left.columns, how="anti", nulls_equal=True, maintain_order="left")
+
+
+def _with_distances(numbers: pl.DataFrame, *, free: bool) -> pl.DataFrame:
+    """Whether a number is unequal, and how far it is off: ``_unequal``, ``_margins`` and ``_relative``.
+
+    Args:
+        numbers: of both sides.
+        free: whether another class of machine may have any others: the words of a translation.
+    """
     old, new = pl.col("_old"), pl.col("_new")
     same = old.eq_missing(new) | (old.is_nan() & new.is_nan()).fill_null(value=False)
     unequal = ~(same & pl.col("_there") & pl.col("_here"))
     deviation = pl.when(pl.col("_trained")).then(pl.col("_deviation").fill_null(0.0)).otherwise(0.0)
     size = pl.max_horizontal(old.abs(), new.abs())
     distance = (old - new).abs()
-    allowed = margins["initial"] * size + margins["rounding"] * pl.col("_scale").fill_null(0.0)
-    allowed = allowed + margins["trained"] * deviation + pl.col("_moved").fill_null(0.0)
+    allowed = MARGINS["initial"] * size + MARGINS["rounding"] * pl.col("_scale").fill_null(0.0)
+    allowed = allowed + MARGINS["trained"] * deviation + pl.col("_moved").fill_null(0.0)
+    allowed = pl.when("_exact").then(0.0).otherwise(allowed)
 
-    def share(of: pl.Expr) -> pl.Expr:
+    def share(of: pl.Expr, counted: pl.Expr) -> pl.Expr:
         # Where one of both is no number, or nothing may differ, they lie infinitely far apart.
         known = (distance / of).fill_nan(_INFINITE).fill_null(_INFINITE)
-        return pl.when(unequal).then(known).otherwise(0.0)
+        return pl.when(counted).then(known).otherwise(0.0)
 
-    return numbers.with_columns(_unequal=unequal, _margins=share(allowed), _relative=share(size))
+    held = unequal & pl.col("_exact") if free else unequal
+    return numbers.with_columns(_unequal=unequal, _margins=share(allowed, held), _relative=share(size, unequal))
 
 
 def _compared(table: str, quantity: str, stage: str, rows: pl.DataFrame) -> ComparedQuantity:
@@ -242,7 +278,7 @@ def _compared(table: str, quantity: str, stage: str, rows: pl.DataFrame) -> Comp
     beyond = here.filter(pl.col("_margins") > 1)
     margins = _largest(here["_margins"])
     if stage == TRAINED:
-        spread = pl.col("_deviation").fill_null(0.0) > 0
+        spread = (pl.col("_deviation").fill_null(0.0) > 0) & ~pl.col("_exact")
         by_seed = here.filter(spread)["_margins"].to_numpy()
         together = float((by_seed**2).mean() ** 0.5) if by_seed.size else 0.0
         if together <= 1:
@@ -255,6 +291,7 @@ def _compared(table: str, quantity: str, stage: str, rows: pl.DataFrame) -> Comp
         numbers=both.height,
         lacking=here.height - both.height,
         more=rows.height - here.height,
+        concealed=rows.filter(~pl.col("_here"), ~pl.col("_cut")).height,
         unequal=unequal.height,
         changed=(changed.height, changed["_variant"].n_unique()),
         beyond=beyond.height,
@@ -268,7 +305,7 @@ def _worst(unequal: pl.DataFrame) -> str:
     """The number that differs most, as ``Post-LN, seed 3, step 0, decoder layer 6 w2: 0.21 for 0.19``."""
     if unequal.is_empty():
         return ""
-    row = unequal.sort("_margins", descending=True).row(0, named=True)
+    row = unequal.sort("_margins", "_relative", descending=True, maintain_order=True).row(0, named=True)
     site = [row.get("split"), row.get("stack"), f"layer {row['layer']}" if row.get("layer") else None]
     site += [row.get("sublayer"), row.get("tensor"), row.get("operator")]
     words = [row["_variant"], f"seed {row['seed']}", f"step {row['step']}" if "step" in row else None]
@@ -287,4 +324,4 @@ def _shown(value: object) -> str:
 
 def other_numbers(quantities: Iterable[ComparedQuantity]) -> list[ComparedQuantity]:
     """Those in which two sides differ by more than another machine's rounding, or have other rows."""
-    return [one for one in quantities if one.table != "runs" and (one.changed[0] or one.lacking or one.more)]
+    return [one for one in quantities if one.changed[0] or one.lacking or one.more]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lnlab.claims.claim import Verdict
 from lnlab.committed.comparison.numbers import EVERY_RUN, variant_names
-from lnlab.committed.locks.folder_contents import read_committed, seeds_text
+from lnlab.committed.locks.folder_contents import read_committed
 from lnlab.committed.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import LabError
@@ -19,6 +19,7 @@ from lnlab.report.folder import read_folder
 from lnlab.report.page.methods import settings_of_variants, values_by_path
 from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec, read_spec_text
 from lnlab.specfile.override import parse_override
+from lnlab.specfile.seeds import seeds_text
 from lnlab.specfile.values import value_label
 from lnlab.tables import Results
 
@@ -36,11 +37,10 @@ class Side:
         profile: of the spec, or None for the default.
         document: the spec with its profile, or None where only a lock of it is at hand.
         settings: path -> the values that it takes over all variants, or None where no setting is at hand.
-        seeds: variant, by its axes in words -> its seeds.
+        seeds: variant, by its axes in words -> its seeds, or None where no run is at hand.
         keys: variant -> its content key, where the runs exist.
         verdicts: by claim, or None where nothing was judged.
         results: the rows, or None.
-        provenance: code, corpora and machines, in words. It is empty without a lock.
         text: of the spec, or None where only a lock of it is at hand.
     """
 
@@ -49,11 +49,10 @@ class Side:
     profile: str | None
     document: Mapping[str, Json] | None
     settings: Mapping[str, Sequence[Json]] | None
-    seeds: Mapping[str, str]
+    seeds: Mapping[str, str] | None
     keys: Mapping[str, str] = field(default_factory=dict)
     verdicts: Mapping[str, Verdict] | None = None
     results: Results | None = None
-    provenance: Mapping[str, str] = field(default_factory=dict)
     text: str | None = None
 
 
@@ -77,7 +76,7 @@ def read_side(name: str, profile: str | None, known: "Registries | None" = None)
     return _lock_side(name, read_lock(path)) if path.suffix == LOCK_SUFFIX else _spec_side(name, path, profile, known)
 
 
-def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None = None) -> Side:
+def _report_side(label: str, folder: Path) -> Side:
     facts, results, verdicts = read_folder(folder)
     document = parse_leniently(facts.spec, Path(facts.path))[0]
     names = variant_names(results)
@@ -92,7 +91,6 @@ def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None 
         keys={name: variant for variant, name in names.items()},
         verdicts={verdict.claim: verdict for verdict in verdicts},
         results=results,
-        provenance=provenance or {},
         text=facts.spec,
     )
 
@@ -100,34 +98,26 @@ def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None 
 def _lock_side(label: str, lock: Lock) -> Side:
     """The side of a lock: its report if that is still the locked one, else the lock itself."""
     tables = lock.tables
-    provenance = {
-        "code": f"lnlab {tables['code'].get('lnlab')} {str(tables['code'].get('sha256'))[:12]}",
-        **{name: str(key)[:12] for name, key in tables["corpora"].items()},
-        **{f"runs on {machine}": str(runs) for machine, runs in tables["machines"].items()},
-    }
     data = {name: key for name, key in tables["files"].items() if name.startswith("data/")}
     digests: Mapping[str, str] = {}
     with suppress(LabError):  # the report is gone, or altered
         digests = read_committed(lock.folder, tables["files"]).digests
     # The data alone have to match: what a page looks like is not compared.
     if digests and data.items() <= digests.items():
-        return _report_side(label, lock.folder, provenance)
+        return _report_side(label, lock.folder)
     document = None
     text = None
     if lock.spec.is_file() and digest_bytes(read_spec_text(lock.spec).encode()) == tables["spec"]:
         text = read_spec_text(lock.spec)
         document = _merged(parse_leniently(text, lock.spec)[0], lock.profile, ())
-    groups = {str(group.get("setting") or EVERY_RUN): (key, group) for key, group in tables["groups"].items()}
     return Side(
         label=label,
         name=tables["name"],
         profile=lock.profile,
         document=document,
         settings=None,
-        seeds={name: str(group.get("seeds", "")) for name, (_, group) in groups.items()},
-        keys={name: key for name, (key, _) in groups.items()},
+        seeds=None,
         verdicts={claim: _locked_verdict(claim, entry) for claim, entry in tables["verdicts"].items()},
-        provenance=provenance,
         text=text,
     )
 

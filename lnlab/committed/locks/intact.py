@@ -7,22 +7,27 @@ from itertools import zip_longest
 from pathlib import Path
 
 from lnlab.committed.frozen import frozen_path, read_frozen
-from lnlab.committed.locks.folder_contents import derived_tables, read_committed
-from lnlab.committed.locks.lock_report import Lock, recorded_digest
+from lnlab.committed.locks.folder_contents import locked_tables, read_committed
+from lnlab.committed.locks.lock_report import Lock
 from lnlab.committed.locks.lock_text import flat_entries, line_of_entry, lock_text
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.printable import shown_path
+from lnlab.report.words.look_words import frozen_sentence
 from lnlab.specfile.load import read_spec_text
 
-_ABSENT = "nothing"
-_EXPECTED_IN_LOCK = ("format", "report", "recorded", "code", "corpora", "margins", "spec", "files")
-"""What is compared apart, or follows from nothing in the folder."""
 
+def differences_from_lock(lock: Lock) -> tuple[list[Issue], str]:
+    """Everything in which the committed files differ from a lock, or a lock from what lnlab writes.
 
-def differences_from_lock(lock: Lock) -> list[Issue]:
-    """Everything in which the committed files differ from a lock, or a lock from what lnlab writes."""
+    Returns:
+        the differences, and the sentence on frozen criteria, which is empty where none are frozen.
+    """
+
+    def line(*path: str) -> str:
+        return f"{lock.path}:{line_of_entry(lock.text, path)}"
+
     differences = []
     if lock.path.stem != lock.tables["name"]:
         differences.append(Issue("differs", str(lock.path), f"is the lock of {lock.tables['name']}"))
@@ -30,21 +35,16 @@ def differences_from_lock(lock: Lock) -> list[Issue]:
     if number := next((n for n, (present, written) in enumerate(lines, 1) if present != written), 0):
         what = "is not as lnlab lock writes it: edited, or merged badly"
         differences.append(Issue("differs", f"{lock.path}:{number}", what))
-    if lock.tables["recorded"] != recorded_digest(lock.tables):  # nothing in the folder confirms these
-        where = f"{lock.path}:{line_of_entry(lock.text, ('recorded',))}"
-        differences.append(Issue("differs", where, "code, corpora or margins are not those that were locked"))
     try:
         if digest_bytes(read_spec_text(lock.spec).encode()) != lock.tables["spec"]:
-            where = f"{lock.path}:{line_of_entry(lock.text, ('spec',))}"
-            differences.append(Issue("differs", str(lock.spec), f"is not the text that was locked ({where})"))
+            differences.append(Issue("differs", str(lock.spec), f"is not the text that was locked ({line('spec')})"))
     except LabError as error:
         differences += _as_differences(error)
-    try:
-        report = read_committed(lock.folder, lock.tables["files"])
-    except LabError as error:
-        line = line_of_entry(lock.text, ("report",))
-        return [*differences, *(Issue("differs", f"{lock.path}:{line}", str(problem)) for problem in error.issues)]
     locked = lock.tables["files"]
+    try:
+        report = read_committed(lock.folder, locked)
+    except LabError as error:
+        return [*differences, *(Issue("differs", line("report"), str(problem)) for problem in error.issues)], ""
     present = report.digests | dict.fromkeys(report.unread, "")
     for name in sorted(locked.keys() | present.keys() | report.foreign.keys()):
         place = shown_path(os.path.normpath(report.folder / name))
@@ -52,56 +52,45 @@ def differences_from_lock(lock: Lock) -> list[Issue]:
             differences.append(Issue("differs", place, report.foreign[name]))
         elif locked.get(name) != present.get(name):
             what = "is not the file that was locked" if name in locked else "is not in the lock"
-            line = line_of_entry(lock.text, ("files", name))
-            what = f"{what if name in present else 'is missing'} ({lock.path}:{line})"
+            what = f"{what if name in present else 'is missing'} ({line('files', name)})"
             differences.append(Issue("differs", place, what))
     try:
-        derived = derived_tables(report)
+        following = flat_entries({**locked_tables(report), "files": {}})
     except LabError as error:
-        return [*differences, *_as_differences(error)]
-    if derived["spec"] != lock.tables["spec"]:
-        where = f"{lock.path}:{line_of_entry(lock.text, ('spec',))}"
-        differences.append(Issue("differs", where, "the report was drawn from another text of the spec"))
-    stated, following = (  # entries of the lock, and those that follow from the folder
-        flat_entries({key: value for key, value in tables.items() if key not in _EXPECTED_IN_LOCK})
-        for tables in (lock.tables, derived)
-    )
-    differences += _differences_from_frozen(lock)
+        return [*differences, *_as_differences(error)], ""
+    stated = flat_entries({key: lock.tables[key] for key in lock.tables if key not in ("format", "report", "files")})
     for path in sorted(stated.keys() | following.keys()):
         if stated.get(path) != following.get(path):
-            where = f"{lock.path}:{line_of_entry(lock.text, path)}: {'.'.join(path)}"
-            setting = ""
-            if path[0] == "groups":  # the variant in words
-                groups = [tables["groups"].get(path[1]) for tables in (lock.tables, derived)]
-                setting = next((g["setting"] for g in groups if isinstance(g, Mapping) and "setting" in g), "")
-            what = f"the lock says {_shown(stated.get(path))}, the report {_shown(following.get(path))}"
-            differences.append(Issue("differs", where, f"{what} ({setting})" if setting else what))
-    return differences
+            what = (
+                f"{'.'.join(path)}: the lock says {_shown(stated.get(path))}, the report {_shown(following.get(path))}"
+            )
+            differences.append(Issue("differs", line(*path), what))
+    frozen = report.parsed[0].frozen
+    return [*differences, *_differences_from_frozen(lock, frozen)], frozen_sentence(
+        frozen, list(lock.tables["verdicts"])
+    )
 
 
-def _differences_from_frozen(lock: Lock) -> list[Issue]:
-    """Claims whose criteria were frozen by another day, or otherwise, than the lock says."""
+def _differences_from_frozen(lock: Lock, stated: Mapping[str, Mapping[str, Json]]) -> list[Issue]:
+    """Claims whose criteria were frozen by another day, or otherwise, than the report says."""
     path = frozen_path(lock.spec)
     try:
         frozen = {claim: asdict(entry) for claim, entry in read_frozen(lock.spec, lock.profile).items()}
     except LabError as error:
         return _as_differences(error)
-    stated = lock.tables.get("frozen", {})
     differences = []
     for claim in [claim for claim in lock.tables["verdicts"] if claim in {*frozen, *stated}]:
-        of_lock = {name: value for name, value in stated.get(claim, {}).items() if name != "state"}
+        of_report = {name: value for name, value in stated.get(claim, {}).items() if name != "state"}
         of_file = {name: value for name, value in frozen.get(claim, {}).items() if value}
-        if of_lock != of_file:
-            where = f"{lock.path}:{line_of_entry(lock.text, ('frozen', claim))}"
-            what = f"has another frozen criterion of {claim} than the lock ({where})"
-            differences.append(
-                Issue("differs", str(path), what, f"lnlab report --from {lock.folder.as_posix()}, then lock")
-            )
+        if of_report != of_file:
+            what = f"has another frozen criterion of {claim} than the report"
+            remedy = f"lnlab report --from {lock.folder.as_posix()}, then lock"
+            differences.append(Issue("differs", str(path), what, remedy))
     return differences
 
 
 def _shown(value: Json) -> str:
-    return _ABSENT if value is None else str(value)
+    return "nothing" if value is None else str(value)
 
 
 def _as_differences(error: LabError) -> list[Issue]:

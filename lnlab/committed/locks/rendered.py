@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lnlab.committed.locks.folder_contents import CommittedReport, read_committed
-from lnlab.committed.locks.lock_report import Lock, read_lock
+from lnlab.committed.locks.lock_report import LOCK_SUFFIX, folder_of, read_lock
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.report.folder import NOTEBOOK_FILE, store_files
@@ -23,17 +23,17 @@ _UNREPEATABLE = (".pdf",)
 
 
 def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, list[Issue]], None]) -> None:
-    """Draw the reports of these locks again, the largest first, and call ``on_report`` with what differs of each.
+    """Draw reports again, the largest first, and call ``on_report`` with what differs of each.
 
     Args:
-        paths: of the locks.
+        paths: their locks, or the folders of those without one.
         workers: the number of processes. 1 means this process.
         on_report: called in the order in which the reports are done.
     """
 
     def bytes_of_data(path: Path) -> int:  # with which the time of a drawing grows
         try:
-            return sum(sizes_below(read_lock(path).folder / "data"))
+            return sum(sizes_below(folder_of(path) / "data"))
         except (LabError, OSError):
             return 0
 
@@ -50,17 +50,23 @@ def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, l
 
 
 def rendering_differences(path: Path) -> list[Issue]:
-    """What differs between the committed files of a locked report and those that its data and its spec give today."""
+    """What differs between the files of a report and those that its data give today.
+
+    Args:
+        path: its lock, or its folder. Without a lock the text of the spec in the report is judged.
+    """
+    locked = path.suffix == LOCK_SUFFIX
     try:
-        lock = read_lock(path)
-        committed = read_committed(lock.folder, lock.tables["files"])
+        committed = read_committed(folder_of(path), read_lock(path).tables["files"] if locked else None)
         with TemporaryDirectory() as scratch:
-            drawn = _draw(lock, committed, Path(scratch))
+            drawn = _draw(committed, Path(scratch), own_text=not locked)
     except LabError as error:
         return [
             Issue("differs", problem.where or str(path), f"cannot be drawn again: {problem.what}")
             for problem in error.issues
         ]
+    if not locked:  # what pages share lies beside the folder, and was not sent with it
+        drawn = {name: content for name, content in drawn.items() if name in committed.contents or name[:3] != "../"}
     differences = []
     for name in sorted(committed.contents.keys() | drawn.keys()):
         old, new = committed.contents.get(name), drawn.get(name)
@@ -76,19 +82,20 @@ def rendering_differences(path: Path) -> list[Issue]:
     return differences
 
 
-def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str, bytes]:
+def _draw(committed: CommittedReport, scratch: Path, *, own_text: bool) -> Mapping[str, bytes]:
     """The files that a report consists of when it is drawn from its data in another folder."""
     from lnlab.committed.redraw import judge_report
     from lnlab.committed.registries import load_registries
     from lnlab.report.drawing import Drawing
     from lnlab.report.write import write_drawn
 
-    out = scratch.joinpath("reports", str(lock.tables["name"]), *([lock.profile] if lock.profile else []))
-    if text_states_results(committed.facts().spec):  # what its files say is read again at level 2
+    facts = committed.parsed[0]
+    out = scratch.joinpath("reports", facts.name, *([facts.profile] if facts.profile else []))
+    if text_states_results(facts.spec):  # what its files say is read again at level 2
         data = store_files(committed.folder)
     else:
-        data, _ = judge_report(committed.folder, out, None, load_registries(()))
-    has_script = any(name.endswith(".js") for name in committed.contents)
+        data, _ = judge_report(committed.folder, out, None, load_registries(()), own_text=own_text)
+    has_script = any(name.endswith(".js") for name in committed.shared)
     lean = NOTEBOOK_FILE not in committed.contents
     png = any(name.endswith(".png") for name in committed.contents)
     # the neighbours of a report may come and go: the page is drawn with the links that the committed one has

@@ -10,7 +10,6 @@ import polars as pl
 from lnlab.claims.claim import Verdict
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.committed.comparison.numbers import variant_names
-from lnlab.committed.locks.folder_contents import seeds_text
 from lnlab.committed.tracing.quantities import QuantityDefinition, condition_text, define_quantity
 from lnlab.committed.tracing.sources import TracedExperiment
 from lnlab.compile.front import claim_location
@@ -24,6 +23,7 @@ from lnlab.select.selection import value_list
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.citations import citations_of
 from lnlab.specfile.load import parse_leniently
+from lnlab.specfile.seeds import seeds_text
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
