@@ -117,6 +117,16 @@ def test_b2t_divides_every_matrix_of_a_layer_by_the_root_of_its_stacks_depth(set
         assert ratio == pytest.approx(expected, rel=1e-5), site
 
 
+@pytest.mark.parametrize("of", ["xavier_normal", "fairseq"])
+def test_scaled_branches_end_in_matrices_divided_by_the_root_of_their_number(setting, build, of):
+    depth = {"encoder": {"layers": 2}, "decoder": {"layers": 5}}
+    found = ratios(setting, build, {"kind": "branch_scaled", "of": of}, of, **depth)
+    branches = {"encoder": 2 * 2, "decoder": 5 * 3}
+    for site, ratio in found.items():
+        expected = branches[site.stack] ** -0.5 if site.tensor in ("o", "w2") else 1.0
+        assert ratio == pytest.approx(expected, rel=1e-5), site
+
+
 @pytest.mark.parametrize("tied", ["target", "all"])
 def test_fixup_refuses_an_output_that_is_an_embedding(setting, build, tied, golden):
     with golden.raises(ValueError):
