@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from lnlab.claims.claim import Verdict
+from lnlab.seed_words import seeds_word
 
 DECIDED = ("supported", "contradicted", "smaller", "beyond")
 _WITHOUT_SEEDS = ("cited", "edges")
@@ -33,12 +34,13 @@ def error_sentence(verdicts: Sequence[Verdict]) -> str:
         fate = "decided" if decided else "not decided"
         looked = ", after more than one look" if again else ""
         return (
-            f"The page has one claim, which is {fate}{looked}. Whatever the truth, over draws of seeds its verdict is "
-            f"wrong with probability at most {chance}."
+            f"The page has one claim, which is {fate}{looked}. Whatever the truth, over draws of {seeds_word()} "
+            f"its verdict is wrong with probability at most {chance}."
         )
     counts = f"{len(judged)} claims, {decided} decided, {again} looked at more than once."
     each = (
-        f"Whatever the truth, over draws of seeds the verdict of a claim is wrong with probability at most {chance}. "
+        f"Whatever the truth, over draws of {seeds_word()} the verdict of a claim is wrong with probability at most "
+        f"{chance}. "
         f"The expected number of wrong verdicts among the {len(judged)} is at most {_rounded_up(total, 2):g}"
     )
     none_wrong = 0.01 * math.floor((1 - total) / 0.01 + 1e-9)  # rounded down, where the others are rounded up

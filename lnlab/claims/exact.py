@@ -8,6 +8,7 @@ import polars as pl
 from lnlab.claims.claim import Finding, VerdictLabel
 from lnlab.claims.region import Region
 from lnlab.keys import Json
+from lnlab.seed_words import seeds_word
 from lnlab.select.run_status import STOPPED
 from lnlab.select.select import Selected
 from lnlab.select.settings import NothingSelected
@@ -48,7 +49,7 @@ def exact_bound_finding(
     return Finding(
         verdict,
         "worst sample",
-        reason + (f"; {n_unfinished} seeds have not finished" if n_unfinished else ""),
+        reason + (f"; {n_unfinished} {seeds_word()} have not finished" if n_unfinished else ""),
         estimate=max(worst.values(), key=lambda x: excess(x, allowed), default=None),
         region_low=allowed.low,
         region_high=allowed.high,

@@ -15,6 +15,7 @@ from lnlab.claims.thinned import thinned_finding
 from lnlab.claims.verdict_text import further_seeds
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.seed_words import seeds_called, seeds_word
 from lnlab.select.series import clusters_of
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
@@ -39,7 +40,17 @@ def judge_all(
         known: verdicts of other claims of the experiment.
         looks: the looks so far. Those of today are added. None means that every look is the first.
     """
-    in_order = list(declared)
+    with seeds_called(results.runs):
+        return _judged(list(declared), results, locate, known, looks)
+
+
+def _judged(
+    in_order: Sequence[Claim],
+    results: Results,
+    locate: Callable[[Issue], Issue],
+    known: Iterable[Verdict],
+    looks: LookBook | None,
+) -> list[Verdict]:
     verdicts = {verdict.claim: verdict for verdict in known}
     # Claims about verdicts of others come last: False is before True.
     for claim in sorted(in_order, key=reads_verdicts):
@@ -91,7 +102,7 @@ def declared_look(claim: Claim, n: int, number: int) -> tuple[int, str]:
         return len(sizes) + 1, ""
     if n not in sizes:
         following = next(size for size in sizes if size > n)
-        return number, f"{n} seeds; the next declared look is at {following}"
+        return number, f"{n} {seeds_word()}; the next declared look is at {following}"
     return max(number, sizes.index(n) + 1), ""
 
 
@@ -163,7 +174,7 @@ def _judged_at(
         # A margin set on pilot seeds is judged on others.
         pilot = set((claim.get("calibration") or {}).get("seeds") or ())
         if overlap := sorted(pilot & set(finding.seeds)):
-            what = f"seeds {', '.join(map(str, overlap))} set the margin and are judged by it"
+            what = f"{seeds_word()} {', '.join(map(str, overlap))} set the margin and are judged by it"
             raise LabError(Issue("conflict", "calibration.seeds", what, "judge other seeds, as with of: {seed: [...]}"))
         return claim, finding, scope_text
     except LabError as error:

@@ -10,6 +10,7 @@ from lnlab.claims.region import Region
 from lnlab.claims.sample import Arm, Sample, exclusion_notes, reason_pending, series_sample
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.seed_words import seed_word
 from lnlab.select.series import SeedSeries
 
 MIN_LEVELS = 4
@@ -39,7 +40,7 @@ def unfit_reason(
     if series.pending:
         return reason_pending(series.pending, series.total)
     if not series.seeds:
-        return f"no seed of {series.total} has all its numbers"
+        return f"no {seed_word()} of {series.total} has all its numbers"
     if len(levels) < least:
         return f"{len(levels)} level{'' if len(levels) == 1 else 's'} of {over}; {kind} needs {least}"
     if span > 1 and levels[-1] < span * levels[0]:

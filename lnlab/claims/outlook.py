@@ -18,6 +18,7 @@ from lnlab.analyse.statistics.intervals import MAX_SEEDS_NEEDED, Interval, sd_ra
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.region import Region, edge_distance
 from lnlab.claims.sample import Sample
+from lnlab.seed_words import seeds_word
 
 ON_THE_EDGE = 100
 """Beyond so many seeds an estimate is said to lie on the edge."""
@@ -84,10 +85,10 @@ def outlook_text(needed: int | None, seeds: int, criterion: Criterion, ends: str
         first: whether these seeds were too few for a look, so that the next may have any size.
     """
     if needed is None:
-        return f"on the edge: more than {MAX_SEEDS_NEEDED:,} seeds would be needed"
-    text = f"about {needed:,} seeds would decide{ends}"
+        return f"on the edge: more than {MAX_SEEDS_NEEDED:,} {seeds_word()} would be needed"
+    text = f"about {needed:,} {seeds_word()} would decide{ends}"
     if needed > ON_THE_EDGE:
-        text = f"on the edge: about {needed:,} seeds would be needed{ends}"
+        text = f"on the edge: about {needed:,} {seeds_word()} would be needed{ends}"
     if criterion.sizes:
         size = next((size for size in criterion.sizes if size >= max(needed, seeds + 1)), None)
         return f"{text}, and no declared look has as many" if size is None else f"{text}: {size - seeds:,} more"

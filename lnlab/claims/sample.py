@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
+from lnlab.seed_words import seed_word, seeds_word
 from lnlab.select.series import SeedFates, SeedSeries, joint_fates
 from lnlab.specfile.experiment import About
 from lnlab.specfile.values import value_label
@@ -175,7 +176,7 @@ def one_number_per_seed(series: SeedSeries) -> dict[int, float | None]:
         LabError: it has several.
     """
     if len(series.levels) > 1:
-        what = f"leaves {len(series.levels)} numbers per seed, expected one"
+        what = f"leaves {len(series.levels)} numbers per {seed_word()}, expected one"
         raise LabError(Issue("ambiguous", "reduce", what, "reduce them, as with reduce: last"))
     return dict(series.numbers.select("seed", "value").iter_rows())
 
@@ -192,26 +193,27 @@ def reason_undecided(sample: Sample, n_min: int, about: About = "mean") -> str |
     if sample.pending:
         return reason_pending(sample.pending, total)
     if len(sample.excluded) > MAX_FAILED_SHARE * total:
-        return f"{len(sample.excluded)} of {total} seeds have no number ({_distinct_reasons(sample.excluded)})"
+        return f"{len(sample.excluded)} of {total} {seeds_word()} have no number ({_distinct_reasons(sample.excluded)})"
     ranked = 0 if about == "mean" else len(sample.failed if sample.worst is None else sample.worst)
     if about == "mean" and reason_without_mean(sample):
         return None  # fewer seeds have a number because others failed, which is the better reason
     if sample.clusters and about != "mean":
         return f"replicates stand in clusters, of which the {about} has no interval; declare about: mean"
     if sample.clusters and (clusters := len({sample.clusters[seed] for seed in sample.numbers})) < n_min:
-        return f"{clusters} cluster{'' if clusters == 1 else 's'} of seeds; a verdict needs {n_min}, {BY_RULE}"
+        return f"{clusters} cluster{'' if clusters == 1 else 's'} of {seeds_word()}; a verdict needs {n_min}, {BY_RULE}"
     count = n + ranked
-    return None if count >= n_min else f"{count} seed{'' if count == 1 else 's'}; a verdict needs {n_min}, {BY_RULE}"
+    return None if count >= n_min else f"{count} {seed_word(count)}; a verdict needs {n_min}, {BY_RULE}"
 
 
 def reason_without_mean(sample: Sample) -> str:
     """Why no mean can be judged, so that its verdict is withheld. Empty where one can."""
     remedy = "declare about: share or median"
     if sample.failing > MAX_FAILED_SHARE:
-        return f"some seeds fail, {sample.failing:.0%} of them: {remedy}"
+        return f"some {seeds_word()} fail, {sample.failing:.0%} of them: {remedy}"
     if sample.bimodal is None:
         return ""
-    return f"some seeds fail, as the numbers of one variant span {sample.bimodal:.2f} over seeds: {remedy}"
+    spread = f"the numbers of one variant span {sample.bimodal:.2f} over {seeds_word()}"
+    return f"some {seeds_word()} fail, as {spread}: {remedy}"
 
 
 def reason_unfinished(sample: Sample, finish: float) -> str:
@@ -220,7 +222,7 @@ def reason_unfinished(sample: Sample, finish: float) -> str:
         # With room for rounding: 0.8 of 5 runs are 4.
         if arm.total and not sample.pending and arm.total - arm.diverged < finish * arm.total - 1e-9:
             return (
-                f"{arm.name} diverged on {arm.diverged} of {arm.total} seeds; "
+                f"{arm.name} diverged on {arm.diverged} of {arm.total} {seeds_word()}; "
                 f"a comparison of trained numbers needs that {finish:.0%} finish"
             )
     return ""
@@ -229,16 +231,20 @@ def reason_unfinished(sample: Sample, finish: float) -> str:
 def reason_pending(pending: Sequence[int], total: int) -> str:
     """Say that seeds have yet to run. Judging whenever one has finished would make false verdicts likely."""
     examples = ", ".join(map(str, pending[:5])) + (", ..." if len(pending) > 5 else "")
-    return f"{len(pending)} of {total} seeds have not run to their end ({examples}); a verdict waits for all"
+    return f"{len(pending)} of {total} {seeds_word()} have not run to their end ({examples}); a verdict waits for all"
 
 
 def exclusion_notes(sample: Sample, reason: str = "") -> str:
     """What a reader must know of the seeds left out, beyond what the reason says. Empty if there is nothing."""
     parts = []
     if sample.failed:
-        parts.append(f"{len(sample.failed)} of {sample.total} seeds failed ({_distinct_reasons(sample.failed)})")
+        parts.append(
+            f"{len(sample.failed)} of {sample.total} {seeds_word()} failed ({_distinct_reasons(sample.failed)})"
+        )
     if sample.excluded and _distinct_reasons(sample.excluded) not in reason:
-        parts.append(f"{len(sample.excluded)} of {sample.total} seeds left out ({_distinct_reasons(sample.excluded)})")
+        parts.append(
+            f"{len(sample.excluded)} of {sample.total} {seeds_word()} left out ({_distinct_reasons(sample.excluded)})"
+        )
     return "".join(f"; {part}" for part in parts)
 
 

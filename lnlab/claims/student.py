@@ -36,6 +36,7 @@ from lnlab.claims.sample import (
 )
 from lnlab.claims.verdict_details import Detail
 from lnlab.claims.verdict_text import coverage_text
+from lnlab.seed_words import seeds_word
 
 HALF_OF_SEEDS = 0.5
 
@@ -108,7 +109,7 @@ def _beyond_the_rule(sample: Sample, allowed: Region, n_min: int | None, least: 
         outlook = outlook_text(needed, sample.total, criterion, first=not criterion.seen)
     else:
         outlook = seeds_needed_text(interval_of(sample, criterion), allowed, sample, criterion, fewest)
-    return "" if outlook.startswith(f"about {least} seeds") and not criterion.seen else f"; {outlook}"
+    return "" if outlook.startswith(f"about {least} {seeds_word()}") and not criterion.seen else f"; {outlook}"
 
 
 def fewest_seeds_of(sample: Sample, n_min: int | None, criterion: Criterion) -> int:
@@ -226,8 +227,8 @@ def share_of_seeds_finding(
     k, n, unranked = region_counts(sample, allowed)
     low, high = share_interval(k, n, unranked, criterion)
     verdict, detail = _share_word(sample, allowed, criterion, (low, high), share, null)
-    reason = f"{k} of {n} seeds within the accepted range ({allowed}); {coverage_text(criterion.level)} interval of "
-    reason += f"the share {low:.2f} to {high:.2f}, to be above {share:.3g}"
+    reason = f"{k} of {n} {seeds_word()} within the accepted range ({allowed}); {coverage_text(criterion.level)} "
+    reason += f"interval of the share {low:.2f} to {high:.2f}, to be above {share:.3g}"
     reason += ", failures ranked worst" if sample.failed else ""
     reason += f"; {detail}" if detail else ""
     if verdict == "undecided":
@@ -242,7 +243,9 @@ def share_of_seeds_finding(
 def _measured_share(statistic: str, sample: Sample, allowed: Region, criterion: Criterion, share: float) -> Finding:
     """How many seeds lie in the region, before any verdict."""
     k, n, unranked = region_counts(sample, allowed)
-    finding = Finding("undecided", f"share of seeds with {statistic} {allowed}", "", region_low=share, measure="share")
+    finding = Finding(
+        "undecided", f"share of {seeds_word()} with {statistic} {allowed}", "", region_low=share, measure="share"
+    )
     finding = replace(finding, n=n, inside=k, seeds=dict(sample.numbers))
     if not n:
         return finding

@@ -32,7 +32,8 @@ VERDICT_MEANINGS = {
 """What each verdict says of the interval over seeds."""
 _INTERVAL_CLAUSE = re.compile(r"% interval\b.*\b(?:lies|reaches|falls short|is wholly)\b")
 _FURTHER = re.compile(
-    r": ([\d,]+) (?:more|fresh ones)\b|([\d,]+) seeds?; (?:a verdict needs|the next declared look is at) ([\d,]+)"
+    r": ([\d,]+) (?:more|fresh ones)\b"
+    r"|([\d,]+) [^\W\d][^;:\d]*; (?:a verdict needs|the next declared look is at) ([\d,]+)"
 )
 """How ``claims.outlook`` and the rules on few seeds state how many more are needed."""
 

@@ -32,9 +32,9 @@ class Verdicts(tuple["Verdict", ...]):
         words = [verdict.verdict for verdict in self]
         counts = ", ".join(f"{words.count(word)} {counted_word(word)}" for word in VERDICT_SYMBOLS if word in words)
         claims = f"{len(self):,} claim{'' if len(self) == 1 else 's'}"
-        columns = ["verdict", "claim", "estimate [interval]", "accepted range", "seeds"]
+        columns = ["verdict", "claim", "estimate [interval]", "accepted range", "n"]
         rows = [
             (f"{VERDICT_SYMBOLS[v.verdict]} {verdict_label(v)}", v.says, estimate_text(v), region_text(v), v.n)
             for v in self
         ]
-        return html_table(f"{claims}: {counts}" if counts else claims, columns, rows, numeric=["seeds"])
+        return html_table(f"{claims}: {counts}" if counts else claims, columns, rows, numeric=["n"])

@@ -7,6 +7,7 @@ from lnlab.app.table_specs import table_spec
 from lnlab.cli.codes import CONTRADICTED, FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import out, print_json
+from lnlab.seed_words import seeds_called
 
 
 def check_table_spec(path: Path, text: str | None = None, *, as_json: bool) -> None:
@@ -32,11 +33,13 @@ def run_table_spec(path: Path, *, as_json: bool, strict: bool) -> int:
     """
     from lnlab.cli.verdicts import print_verdicts, verdict_as_plain
 
-    verdicts = table_spec(path).verdicts()
+    spec = table_spec(path)
+    verdicts = spec.verdicts()
     if as_json:
         print_json({"verdicts": [verdict_as_plain(verdict) for verdict in verdicts]})
     else:
-        print_verdicts(verdicts)
+        with seeds_called(spec.measurements.results.runs):
+            print_verdicts(verdicts)
     contradicted = strict and any(verdict.verdict == "contradicted" for verdict in verdicts)
     return CONTRADICTED if contradicted else 0
 

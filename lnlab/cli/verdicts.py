@@ -24,6 +24,7 @@ from lnlab.claims.verdict_text import (
     verdict_label,
 )
 from lnlab.cli.terminal import out, out_width
+from lnlab.seed_words import counted_seeds, seeds_word
 from lnlab.specfile.citations import AUTHORED
 
 if TYPE_CHECKING:
@@ -129,15 +130,14 @@ def legend_lines(verdicts: "Sequence[Verdict]", lines: Sequence[Text] = ()) -> l
     """Every sign that ``lines`` use, and what it means, a line each."""
     text = "\n".join(map(str, lines))
     words = {verdict.verdict for verdict in verdicts}
-    told = [
-        f"{s} {counted_word(word)}: {VERDICT_MEANINGS[word]}" for word, s in VERDICT_SYMBOLS.items() if word in words
-    ]
+    meanings = {word: meaning.replace("seeds", seeds_word()) for word, meaning in VERDICT_MEANINGS.items()}
+    told = [f"{s} {counted_word(word)}: {meanings[word]}" for word, s in VERDICT_SYMBOLS.items() if word in words]
     intervals = [v for v in verdicts if v.low is not None]
     if intervals:
         usual = Counter((v.level, level_text(v)) for v in intervals).most_common()
         levels = [text for (_, text), _ in usual if text]
         seeds = {v.n for v in intervals}
-        over = format_count(next(iter(seeds)), "seed") if len(seeds) == 1 else "seeds"
+        over = counted_seeds(next(iter(seeds))) if len(seeds) == 1 else seeds_word()
         look = f"; each look at further seeds widens it ({'; '.join(levels)})" if levels else ""
         told.append(f"[a, b] {coverage_text(usual[0][0][0])} interval over {over}{look}")
     told += [f"{sign}: {meaning}" for sign, meaning in _SIGNS.items() if re.search(rf"(?<!\w){re.escape(sign)}", text)]
@@ -154,7 +154,7 @@ def too_few_seeds_line(verdicts: "Sequence[Verdict]", committed: "Mapping[str, V
     found = [committed[v.claim] for v in open_claims if v.claim in committed]
     beside = f"; in profile {AUTHORED}: {_counts(found)}" if found else ""
     which = f"{len(open_claims)} of {format_count(len(verdicts), 'claim')}"
-    return f"too few seeds, by rule, to decide {which}{beside}"
+    return f"too few {seeds_word()}, by rule, to decide {which}{beside}"
 
 
 def verdict_counts_line(verdicts: "Sequence[Verdict]") -> str:

@@ -79,7 +79,7 @@ class Measurements:
             which = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
             verb = "have" if len(copies) > 1 else "has"
             remedy = "let the seed set the weights and the order of the batches"
-            what = f"{which}: {verb} the numbers of an earlier seed, counted once; {remedy}"
+            what = f"{which}: {verb} the numbers of an earlier {single[0].unit or 'seed'}, counted once; {remedy}"
             warnings.warn(what, stacklevel=3)
         probes = list({canonical(choice): dict(choice) for run in single for choice in run.probes}.values())
         return cls(results_of_runs(single, axes), probes, tuple(single))

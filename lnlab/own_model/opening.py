@@ -50,6 +50,7 @@ def from_frame(
     status: str | None = None,
     steps: int | None = None,
     cluster: str | None = None,
+    unit: str | None = None,
 ) -> Measurements:
     """Results that something else has measured: ``frame``, ``plot``, ``judge``, ``report``, ``paper``.
 
@@ -67,6 +68,7 @@ def from_frame(
         steps: updates planned. None means the largest step. A run with fewer is left out of claims after step 0.
         cluster: the column with groups of replicates that are not independent, such as documents of one topic.
             Intervals of claims take them into account. None means that all are taken as independent.
+        unit: what one replicate is called where it is no seed, such as ``document``. Verdicts and pages then say so.
 
     Returns:
         The measurements, in the units of the table. A column is a quantity of its name, without the word of its split.
@@ -76,5 +78,5 @@ def from_frame(
             contradict each other.
     """
     arguments: dict[str, Any] = {"seed": seed, "step": step, "values": values, "split": split}
-    runs = runs_of_table(frame, axes=axes, status=status, steps=steps, cluster=cluster, **arguments)
+    runs = runs_of_table(frame, axes=axes, status=status, steps=steps, cluster=cluster, unit=unit, **arguments)
     return Measurements.of_runs(runs, list(axes))

@@ -59,6 +59,7 @@ class TableSource(BaseModel):
     status: str | None = None
     steps: int | None = None
     cluster: str | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True)

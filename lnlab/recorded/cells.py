@@ -120,8 +120,7 @@ def _typed(cells: pl.Series, decimal: str | None, *, commas: bool, places: Seque
     plain = cells.str.replace_all("," if mark == "." else r"\.", "").str.replace(",", ".")
     if plain.drop_nulls().str.contains(_WHOLE).all():
         whole = plain.str.strip_prefix("+").cast(pl.Int128, strict=False)
-        fits = whole.null_count() == plain.null_count()
-        if fits:
+        if whole.null_count() == plain.null_count():
             return whole.cast(pl.Int64) if whole.is_between(-(2**63), 2**63 - 1).all() else whole
     return plain.str.to_lowercase().str.replace("^\\+", "").cast(pl.Float64)
 

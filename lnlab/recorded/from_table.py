@@ -1,6 +1,7 @@
 """A table that something else has written, as runs: one row a run, or one or more a run and step."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -43,6 +44,7 @@ def runs_of_table(
     status: str | None = None,
     steps: int | None = None,
     cluster: str | None = None,
+    unit: str | None = None,
 ) -> list[RecordedRun]:
     """The runs of a table. The arguments are those of ``lnlab.from_frame``.
 
@@ -50,6 +52,8 @@ def runs_of_table(
         LabError: a column is missing or has words among numbers, a row has no seed or no step, or two rows are of one
             run and step and contradict each other.
     """
+    if unit is not None and not re.fullmatch(r"[^\W\d_]+([ -][^\W\d_]+)*", unit):
+        _refuse(f"the unit is {unit!r}", "write what one replicate is called, such as document")
     rows = _as_frame(table)
     keys = [*axes, seed]
     identifying = [*keys, *([step] if step else [])]
@@ -88,6 +92,7 @@ def runs_of_table(
             done=0 if step is None else int(group[step].max()),  # type: ignore[arg-type]
             status=ended,
             reason=reason,
+            unit=unit,
             cluster=None if cluster is None else value_label(_plain(first[cluster])),
         )
         runs.append(run)
@@ -251,9 +256,9 @@ def _splits_and_quantities(names: Sequence[str], split: Mapping[str, str]) -> di
 
 def _curves(group: pl.DataFrame, names: Mapping[str, tuple[str, str]], step: str | None) -> pl.DataFrame:
     """The numbers of a run as rows of ``curves``."""
-    numbers = group.select(pl.col(list(names)).cast(pl.Float64))
     at = pl.lit(0, pl.Int64) if step is None else group[step]
-    points = numbers.with_columns(at.alias(_STEP)).unpivot(index=_STEP, variable_name=_NAME, value_name=_VALUE)
+    numbers = group.select(pl.col(list(names)).cast(pl.Float64), at.alias(_STEP))
+    points = numbers.unpivot(index=_STEP, variable_name=_NAME, value_name=_VALUE)
     words = {"split": {n: of for n, (of, _) in names.items()}, "quantity": {n: q for n, (_, q) in names.items()}}
     rows = points.drop_nulls(_VALUE).select(
         pl.col(_STEP).alias("step"),

@@ -10,16 +10,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.recorded.run_names import number_or_word
-from lnlab.recorded.source import Source, stored_run
+from lnlab.recorded.source import Source, stored_run, yaml_mapping
 from lnlab.user_tables import LARGEST_TABLE
 from lnlab.userfiles import read_user_file
 
@@ -98,11 +94,8 @@ def read_mlflow_run(folder: Path) -> Source | None:
         LabError: a file of it cannot be read.
     """
     content = read_user_file(folder / "meta.yaml", "file of MLflow")
-    try:
-        meta: Any = YAML(typ="safe", pure=True).load(content.decode())
-    except (YAMLError, ValueError) as error:  # no UTF-8, or a date that is none
-        raise LabError(Issue("unreadable", str(folder / "meta.yaml"), "is not YAML", "leave this run out")) from error
-    if not isinstance(meta, dict) or meta.get("lifecycle_stage") == "deleted":
+    meta = yaml_mapping(folder / "meta.yaml", content)
+    if not meta or meta.get("lifecycle_stage") == "deleted":
         return None
     files = [(folder / "meta.yaml", content)]
     settings: dict[str, Json] = {}

@@ -8,15 +8,13 @@ returns sources; what makes a table of them is the same for all.
 import io
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from glob import glob
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -26,7 +24,7 @@ from lnlab.recorded.event_runs import MARK, event_folders, read_event_runs
 from lnlab.recorded.mlflow_store import DATABASES, mlflow_folders, read_mlflow_database, read_mlflow_run
 from lnlab.recorded.run_names import RunNames
 from lnlab.recorded.settings import leaves
-from lnlab.recorded.source import Source
+from lnlab.recorded.source import Source, yaml_mapping
 from lnlab.user_tables import LARGEST_TABLE, refuse_packed, text_frame
 from lnlab.userfiles import read_user_file
 
@@ -157,12 +155,10 @@ def _sources(path: Path, columns: Collection[str]) -> Iterator[Source]:
         except (pl.exceptions.PolarsError, ValueError) as error:
             what = f"cannot be read: {' '.join(str(error).split())[:200]}"
             raise LabError(Issue("unreadable", str(path), what, "write one row a run, or a run and step")) from error
-        settings: Mapping[str, Json] = {}
         beside = path.parent / LIGHTNING_SETTINGS
         if path.name == "metrics.csv" and beside.is_file():
             files.append((beside, read_user_file(beside, "file of Lightning")))
-            settings = _lightning_settings(*files[-1])
-        yield Source(_without_ending(path.as_posix()), rows, settings, files)
+        yield Source(_without_ending(path.as_posix()), rows, _lightning_settings(*files[1:]), files)
 
 
 def _sources_of_folder(folder: Path, columns: Collection[str]) -> Iterator[Source]:
@@ -247,14 +243,10 @@ def _without_ending(name: str) -> str:
     return next((name.removesuffix(ending) for ending in READABLE if name.endswith(ending)), name)
 
 
-def _lightning_settings(path: Path, content: bytes) -> dict[str, Json]:
-    """The hyperparameters that Lightning keeps beside its metrics."""
-    try:
-        stated: Any = YAML(typ="safe", pure=True).load(content.decode())
-    except (YAMLError, ValueError) as error:
-        raise LabError(Issue("unreadable", str(path), "is no plain YAML", "give it another name")) from error
-    plain = (bool, int, float, str)
-    return {name: value for name, value in leaves(stated or {}) if value is None or isinstance(value, plain)}
+def _lightning_settings(*beside: tuple[Path, bytes]) -> dict[str, Json]:
+    """The hyperparameters that Lightning keeps beside its metrics, if it does."""
+    stated = (pair for file in beside for pair in leaves(yaml_mapping(*file)))
+    return {name: value for name, value in stated if value is None or isinstance(value, bool | int | float | str)}
 
 
 def _is_chart(rows: pl.DataFrame) -> bool:

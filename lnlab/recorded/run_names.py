@@ -1,7 +1,6 @@
 """Names and paths of runs as other tools keep them, ``pre-seed1``, read by a pattern, ``{placement}-seed{seed}``."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lnlab.errors import LabError
@@ -50,44 +49,28 @@ class RunNames:
                 "has two fields with nothing between them", "runs are told apart by what stands between"
             )
 
-    def read(self, name: str) -> dict[str, Json] | None:
-        """The values of the fields in the name of a run, or None if it does not fit.
+    def read(self, name: str) -> dict[str, Json]:
+        """The values of the fields in the name of a run.
 
         Raises:
-            LabError: it fits in more than one way, as ``pre-ln-1`` does ``{placement}-{variant}``.
+            LabError: it does not fit, or in more than one way, as ``pre-ln-1`` does ``{placement}-{variant}``.
         """
         # The first and the last way to divide the name. If they agree there is no other.
-        ways = []
+        ways: list[tuple[str, ...]] = []
         end = "/".join(name.split("/")[-1 - self.pattern.count("/") :])
         for any_of in ("+?", "+"):
             texts = (re.escape(text).replace(r"\*", "[^/]*") for text in _FIELD.split(self.pattern)[::2])
             match = re.fullmatch(f"([^/]{any_of})".join(texts), end)
             if match is None:
-                return None
+                remedy = "write what the ends of all fit: '{placement}-seed{seed}', or with folders '{run}/version_*'"
+                raise LabError(Issue("unreadable", "runs", f"the name '{name}' does not fit '{self.pattern}'", remedy))
             ways.append(match.groups())
         if ways[0] != ways[1]:
-            shown = ", or ".join(
-                " and ".join(f"{field} '{text}'" for field, text in zip(self.fields, way, strict=True)) for way in ways
-            )
-            what = f"the name '{name}' fits '{self.pattern}' in two ways: {shown}"
-            raise LabError(
-                Issue("unreadable", "runs", what, "rename the runs, or write out in the pattern what they share")
-            )
+            shown = (" and ".join(f"{f} '{text}'" for f, text in zip(self.fields, way, strict=True)) for way in ways)
+            what = f"the name '{name}' fits '{self.pattern}' in two ways: {', or '.join(shown)}"
+            remedy = "rename the runs, or write out in the pattern what they share"
+            raise LabError(Issue("unreadable", "runs", what, remedy))
         return {field: number_or_word(text) for field, text in zip(self.fields, ways[0], strict=True)}
-
-    def require(self, name: str) -> Mapping[str, Json]:
-        """As ``read``, of a name that has to fit.
-
-        Raises:
-            LabError: it does not, or in more than one way.
-        """
-        values = self.read(name)
-        if values is None:
-            remedy = (
-                "write a pattern that the ends of all fit: '{placement}-seed{seed}', or with folders '{run}/version_*'"
-            )
-            raise LabError(Issue("unreadable", "runs", f"the name '{name}' does not fit '{self.pattern}'", remedy))
-        return values
 
     def _refused(self, what: str, remedy: str) -> LabError:
         return LabError(Issue("unreadable", "runs", f"the pattern '{self.pattern}' {what}", remedy))

@@ -19,6 +19,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.recorded.folder import ROW_TABLES, RunFolder, tables_of_rows
 from lnlab.recorded.settings import leaves
+from lnlab.seed_words import UNIT
 from lnlab.specfile.values import value_label
 from lnlab.tables import CLUSTERS, ENDED_EARLY, TRAINED_ELSEWHERE, Results, Row, frame, table_schema
 
@@ -29,6 +30,7 @@ UNCLOSED = "was not closed"
 """Why a run whose folder says that it still runs is taken for interrupted."""
 _TELLING_DIGITS = 12
 """Significant digits, of different numbers together, that two replicates do not share by chance."""
+_OUTCOME = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
 _KEYS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
 
 
@@ -54,6 +56,7 @@ class RecordedRun:
         paths: ``stack layer sublayer tensor path`` of each parameter and module.
         probes: the choices of probes.
         cluster: of replicates that are not independent, or None.
+        unit: what a replicate is called, or None for a seed.
         copies: other seeds of these settings that had the same parameters or numbers, and so are no replicates.
     """
 
@@ -74,6 +77,7 @@ class RecordedRun:
     paths: Sequence[Sequence[Any]] = ()
     probes: Sequence[Mapping[str, Json]] = field(default_factory=tuple)
     cluster: str | None = None
+    unit: str | None = None
     copies: tuple[int, ...] = ()
 
     @property
@@ -217,18 +221,16 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
     for run in whole:
         if run.cluster is not None:
             members.setdefault(run.cluster, set()).add(run.seed)
-    clusters: dict[str, Json] = {CLUSTERS: {name: sorted(seeds) for name, seeds in members.items()}} if members else {}
     for run in whole:
         keys: dict[str, Any] = {"run": run.key, "variant": digest(run.settings), "seed": run.seed}
         reason = run.reason
         if run.status == "finished" and run.done < (run.steps or 0):
             reason = ENDED_EARLY.format(run.done, run.steps)
-        copies: dict[str, Json] = {"copies": list(run.copies)} if run.copies else {}
-        trained: dict[str, Json] = {TRAINED_ELSEWHERE: True} if run.trained else {}
-        setting = canonical({**run.settings, **_with_depths(run), **copies, **trained, **clusters})
-        outcome = {"status": run.status, "reason": reason, "done": run.done, "seconds": run.seconds}
-        outcome |= {"parameters": run.parameters, "last_finite_loss": run.last_finite_loss}
-        outcome |= {"device": run.device, "versions": run.versions}
+        stated: dict[str, Json] = {"copies": list(run.copies), TRAINED_ELSEWHERE: run.trained, UNIT: run.unit}
+        stated[CLUSTERS] = {name: sorted(seeds) for name, seeds in members.items()}
+        told = {name: value for name, value in stated.items() if value}
+        setting = canonical({**run.settings, **_with_depths(run), **told})
+        outcome = {name: getattr(run, name) for name in (*_OUTCOME, "done")} | {"reason": reason}
         run_rows.append({**keys, "trajectory": run.key, "steps": run.steps, "setting": setting, **outcome})
         flat = dict(leaves(run.settings))
         for path in paths:
@@ -246,8 +248,7 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
                 own.append(pl.lit(run.key).alias("trajectory"))
             schema = tables[table][0].schema
             tables[table].append(rows.with_columns(own).select(pl.col(n).cast(k) for n, k in schema.items()))
-    outcomes = {name: table_schema("outcomes")[name] for name in ("status", "reason", "seconds", "parameters")}
-    outcomes |= {name: table_schema("outcomes")[name] for name in ("last_finite_loss", "device", "versions")}
+    outcomes = {name: table_schema("outcomes")[name] for name in _OUTCOME}
     schema_of_runs: dict[str, Any] = {**table_schema("runs"), **outcomes, "done": pl.Int64}
     columns = {name: [row[name] for row in run_rows] for name in schema_of_runs}
     joined = {

@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -39,13 +42,26 @@ class Source:
         Raises:
             LabError: the name does not fit, or a field has the name of a column.
         """
-        fields = {} if names is None else names.require(self.name)
+        fields = {} if names is None else names.read(self.name)
         if taken := [name for name in fields if name in self.rows.columns]:
             what = f"the field '{taken[0]}' of the pattern is a column of {self.name} already"
             raise LabError(Issue("conflict", "runs", what, "give the field another name"))
         settings = {f"params.{k}" if k in self.rows.columns else k: v for k, v in self.settings.items()}
         told = [pl.lit(value).alias(name) for name, value in {**settings, **fields}.items()]
         return self.rows.with_columns(told)
+
+
+def yaml_mapping(path: Path, content: bytes) -> dict[str, Any]:
+    """What a file of YAML says. It is empty where the file holds no mapping.
+
+    Raises:
+        LabError: it is no UTF-8, no YAML, or has a date that is none.
+    """
+    try:
+        stated = YAML(typ="safe", pure=True).load(content.decode())
+    except (YAMLError, ValueError) as error:
+        raise LabError(Issue("unreadable", str(path), "is not plain YAML", "mend it, or leave this run out")) from error
+    return stated if isinstance(stated, dict) else {}
 
 
 def stored_run(

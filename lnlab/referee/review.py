@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from lnlab.referee import rules
 from lnlab.referee.rule import RULES, Remark, ReviewLine
 from lnlab.referee.study import Study
+from lnlab.seed_words import seeds_word
 
 SHOWN = 6
 """Lines that a page shows at once. The rest is folded."""
@@ -38,7 +39,7 @@ def _asked(study: Study, moments: Sequence[str]) -> Iterable[ReviewLine]:
                     for claim in remark.claims
                     if (answer := (study.claims[claim].get("answered") or {}).get(rule.name))
                 }
-                settles = rule.settles if remark.asks and not remark.strength else ""
+                settles = rule.settles.replace("seeds", seeds_word()) if remark.asks and not remark.strength else ""
                 stated = {field.name: getattr(remark, field.name) for field in fields(Remark)}
                 yield ReviewLine(rule=rule.name, settles=settles, answers=answers, **stated)
 

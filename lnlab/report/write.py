@@ -35,6 +35,7 @@ from lnlab.report.referee import with_review
 from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.table import csv_bytes, reader_grid
 from lnlab.report.words.quantity_words import using_words
+from lnlab.seed_words import seeds_called, seeds_word
 from lnlab.tables import Results
 
 _VERDICT_HEADINGS = {
@@ -123,8 +124,9 @@ def write_report(
     """
     if not replace:
         refuse_other_question(out, facts, spec)
-    facts = with_default_sections(with_origin(out, facts, spec), results, verdicts, claims)
-    facts = with_review(facts, results, verdicts, claims, out)
+    with seeds_called(results.runs):
+        facts = with_default_sections(with_origin(out, facts, spec), results, verdicts, claims)
+        facts = with_review(facts, results, verdicts, claims, out)
     return write_drawn(out, report_data(facts, results, verdicts, claims, out), drawing)
 
 
@@ -148,7 +150,20 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         ReportError: as in ``write_report``. The folder is left unchanged.
     """
     folders = html.template_folders(drawing.templates)
-    facts, results, verdicts = parse_report(data, out) if data else read_folder(out)
+    read = parse_report(data, out) if data else read_folder(out)
+    with seeds_called(read[1].runs):
+        return _drawn(out, data, drawing, folders, *read)
+
+
+def _drawn(
+    out: Path,
+    data: Mapping[str, bytes],
+    drawing: Drawing,
+    folders: Sequence[Path],
+    facts: ReportFacts,
+    results: Results,
+    verdicts: Sequence[Verdict],
+) -> Report:
     # the folder of all reports, two above that of a profile (report_folder)
     reports = out.parent.parent if out.name == facts.profile else out.parent
     root = None if drawing.single_file else _seen_from(out, reports)
@@ -206,10 +221,10 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
                 files[f"tables/{grid.stem}.csv"] = csv_bytes(table.rows, table.headings)
                 files[f"tables/{grid.stem}.tex"] = booktabs_table(grid, f"tab:{grid.stem}").encode()
         if verdicts:
-            frame = verdict_frame(verdicts)
+            frame, headings = verdict_frame(verdicts), {**_VERDICT_HEADINGS, "n": seeds_word()}
             marked = pl.col("verdict").replace_strict(VERDICT_SYMBOLS, default="?") + " " + pl.col("verdict")
-            shown = reader_grid(frame.with_columns(marked.alias("verdict")), _VERDICT_HEADINGS, "Claims and verdicts.")
-            files["tables/verdicts.csv"] = csv_bytes(frame, _VERDICT_HEADINGS)
+            shown = reader_grid(frame.with_columns(marked.alias("verdict")), headings, "Claims and verdicts.")
+            files["tables/verdicts.csv"] = csv_bytes(frame, headings)
             files["tables/verdicts.tex"] = booktabs_table(shown, "tab:verdicts").encode()
     for path, content in shared.items():  # before the page that reads them; a name says what the file holds
         try:

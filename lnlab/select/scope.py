@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from lnlab.keys import Json
 from lnlab.printable import shown_path
+from lnlab.seed_words import seed_word
 from lnlab.select.settings import settings_of
 from lnlab.setting import STACKS
 from lnlab.tables import TRAINED_ELSEWHERE, Results
@@ -47,7 +48,7 @@ def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[in
         f"d_model {', '.join(map(str, widths))}" if widths else "",
         ", ".join(_distinct(corpus_name(corpus) for corpus in corpora if isinstance(corpus, Mapping))),
         trained,
-        f"{seeds} seed" if seeds == 1 else f"{seeds} seeds",
+        f"{seeds} {seed_word(seeds)}",
     ]
     return ", ".join(part for part in parts if part)
 

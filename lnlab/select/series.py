@@ -15,6 +15,7 @@ import polars as pl
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.seed_words import seed_word
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.reductions import REDUCTIONS, Reduction
 from lnlab.select.run_status import STOPPED, any_unfinished, fate_without_numbers
@@ -201,7 +202,7 @@ def _refuse_ambiguous(results: Results, rows: pl.DataFrame, over: str | None) ->
     differing = [
         f"{k} ({', '.join(v)})" for k, v in varying_columns(results, duplicates).items() if len(v) > 1 and k != over
     ]
-    count = f"seed {seed} has {len(duplicates)} numbers" + ("" if over is None else f" at {over} {x}")
+    count = f"{seed_word()} {seed} has {len(duplicates)} numbers" + ("" if over is None else f" at {over} {x}")
     if differing:
         raise LabError(
             Issue("ambiguous", "of", f"{count}: {'; '.join(differing)}", "select one of each, or name one as 'over'")

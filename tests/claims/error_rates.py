@@ -219,6 +219,43 @@ def one_sided_rates(population: str, about: str, n: int) -> tuple[float, float]:
     return counts[0] / REPEATS, counts[1] / REPEATS
 
 
+CLUSTERS, CORRELATIONS = (10, 20, 40), (0.0, 0.2, 0.5)
+CLUSTER_SIZES: dict[str, Callable[[int], list[int]]] = {
+    "10 in each": lambda clusters: [10] * clusters,
+    "1 to 20 in each": lambda clusters: [1 + 7 * i % 20 for i in range(clusters)],
+}
+
+
+@cache
+def coverage(sizes: str, clusters: int, icc: float, *, declared: bool = True) -> float:
+    """How often the interval of a claim on a mean holds the truth, where replicates stand in clusters.
+
+    Numbers have variance 1, of which a cluster's members share the part ``icc``.
+
+    Args:
+        sizes: of ``CLUSTER_SIZES``.
+        clusters: how many there are.
+        icc: the correlation within a cluster.
+        declared: whether the claim knows of the clusters, or takes replicates as independent.
+    """
+    counts = CLUSTER_SIZES[sizes](clusters)
+    names = {seed: str(name) for seed, name in enumerate(np.repeat(np.arange(clusters), counts))}
+    rng = np.random.default_rng([clusters, round(10 * icc)])
+    held = 0
+    for _ in range(REPEATS):
+        common = np.repeat(rng.normal(size=clusters) * math.sqrt(icc), counts)
+        numbers = sample(common + rng.normal(size=sum(counts)) * math.sqrt(1 - icc))
+        found = judge_sample("", replace(numbers, clusters=names if declared else {}), Region(low=0.0), 3, Criterion())
+        held += found.low <= 0 <= found.high  # type: ignore[operator]
+    return held / REPEATS
+
+
+def coverage_row(sizes: str, *, declared: bool = True) -> str:
+    """A line of the third table."""
+    cells = [f"{100 * coverage(sizes, n, icc, declared=declared):.1f}" for icc in CORRELATIONS for n in CLUSTERS]
+    return " | ".join([f"| {sizes if declared else f'{sizes}, no `cluster:`'}", *cells]) + " |"
+
+
 def look_row(kind: str) -> str:
     """A line of the first table."""
     sizes = "/".join(map(str, KINDS[kind][2]))
@@ -232,7 +269,7 @@ def population_row(population: str) -> str:
 
 
 def tables() -> str:
-    """Both tables as Markdown."""
+    """All tables as Markdown."""
     first = [
         f"Percent of {REPEATS:,} synthetic experiments that are decided, with the truth on the edge:",
         "",
@@ -247,7 +284,15 @@ def tables() -> str:
         "|---|---|---|---|---|---|---|",
         *map(population_row, POPULATIONS),
     ]
-    return "\n".join([*first, "", *second])
+    places = " | ".join(f"{icc:g}, {n}" for icc in CORRELATIONS for n in CLUSTERS)
+    third = [
+        "Percent of 95 % intervals of a mean that hold the truth, by the correlation within clusters and their number:",
+        "",
+        f"| replicates | {places} |",
+        f"|---|{'---|' * len(CORRELATIONS) * len(CLUSTERS)}",
+        *(coverage_row(sizes, declared=declared) for declared in (True, False) for sizes in CLUSTER_SIZES),
+    ]
+    return "\n".join([*first, "", *second, "", *third])
 
 
 def written(text: str) -> str:

@@ -13,30 +13,6 @@ from lnlab.analyse.statistics.intervals import clustered_interval, t_interval
 from lnlab.errors import LabError
 
 
-def clustered(generator, sizes, icc):
-    """Numbers of expectation 0 and variance 1."""
-    common = generator.normal(size=len(sizes)) * math.sqrt(icc)
-    return np.repeat(common, sizes) + generator.normal(size=sum(sizes)) * math.sqrt(1 - icc)
-
-
-@pytest.mark.parametrize("clusters", [10, 20, 40])
-@pytest.mark.parametrize("icc", [0.0, 0.2, 0.5])
-@pytest.mark.parametrize("sizes", ["equal", "unequal"])
-def test_intervals_cover_at_any_correlation_within_clusters(clusters, icc, sizes):
-    generator = np.random.default_rng(1)
-    counts = [10] * clusters if sizes == "equal" else [1 + 7 * i % 20 for i in range(clusters)]
-    names = np.repeat(np.arange(clusters), counts)
-    trials = 1500
-    intervals = [clustered_interval(clustered(generator, counts, icc), names) for _ in range(trials)]
-    assert 0.93 <= sum(i.low <= 0 <= i.high for i in intervals) / trials <= 0.97
-
-
-def test_without_clusters_correlated_replicates_would_not_cover():
-    generator = np.random.default_rng(1)
-    intervals = [t_interval(clustered(generator, [10] * 20, 0.5)) for _ in range(500)]
-    assert sum(i.low <= 0 <= i.high for i in intervals) / 500 < 0.7
-
-
 @pytest.mark.parametrize("log", [False, True])
 def test_clusters_of_one_size_are_student_s_interval_of_their_means(log):
     generator = np.random.default_rng(2)

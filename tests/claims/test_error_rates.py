@@ -373,6 +373,17 @@ def test_criteria_that_are_changed_on_the_same_seeds_keep_the_bound_of_further_l
     assert error_rates.changed_rate(counted=False) > 2 * 0.075
 
 
+@sampled("clusters", [10], [20, 40])
+@pytest.mark.parametrize("icc", error_rates.CORRELATIONS)
+def test_intervals_cover_at_any_correlation_within_clusters(clusters, icc):
+    for sizes in error_rates.CLUSTER_SIZES:
+        assert 0.93 <= error_rates.coverage(sizes, clusters, icc) <= 0.97
+
+
+def test_without_clusters_correlated_replicates_would_not_cover():
+    assert error_rates.coverage("10 in each", 20, 0.5, declared=False) < 0.7
+
+
 @pytest.mark.nightly
 @sampled(
     ("kinds", "populations"),
@@ -382,4 +393,5 @@ def test_criteria_that_are_changed_on_the_same_seeds_keep_the_bound_of_further_l
 def test_the_tables_of_the_guide_are_these(kinds, populations):
     text = error_rates.DOCUMENT.read_text(encoding="utf-8")
     rows = [*map(error_rates.look_row, kinds), *map(error_rates.population_row, populations)]
+    rows += map(error_rates.coverage_row, error_rates.CLUSTER_SIZES)
     assert [row for row in rows if row not in text] == [], "run `make error_rates`"

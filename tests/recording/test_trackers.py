@@ -231,7 +231,7 @@ def test_how_a_run_ended_is_never_guessed(tmp_path, meta, word):
 @pytest.mark.parametrize(
     ("meta", "lines", "said"),
     [
-        ("start_time: 2024-13-01", "0 1 0", "is not YAML"),
+        ("start_time: 2024-13-01", "0 1 0", "is not plain YAML"),
         ("status: 3", "0 1 99999999999999999999", "loss:1: is no point of a metric"),
         ("status: 3", "0 1 1.5", "loss:1: is no point of a metric"),
         ("status: 3", "", "there are no numbers"),
@@ -309,14 +309,18 @@ def test_a_spec_reads_them(tmp_path, monkeypatch, capsys, write, step):
         ("run {train.lr}/{seed}", "run -.5/07", {"train.lr": -0.5, "seed": 7}),
         ("{a}-{seed}", "nan-1", {"a": "nan", "seed": 1}),
         ("s{seed}.*", "s4.*", {"seed": 4}),
-        ("{a}-{seed}", "pre", None),
         ("{a}-{seed}", "logs/x-9/pre-1", {"a": "pre", "seed": 1}),
         ("{a}-{seed}/version_*/metrics", "logs/pre-1/version_0/metrics", {"a": "pre", "seed": 1}),
-        ("{a}-{seed}/{b}", "pre-1", None),
     ],
 )
 def test_names_of_runs(pattern, name, values):
     assert RunNames(pattern).read(name) == values
+
+
+@pytest.mark.parametrize("pattern", ["{a}-{seed}", "{a}-{seed}/{b}"])
+def test_a_name_that_does_not_fit_is_refused(pattern):
+    with pytest.raises(LabError, match=r"the name 'pre\d' does not fit"):
+        RunNames(pattern).read("pre1")
 
 
 @pytest.mark.parametrize("pattern", ["", "pre", "{}-{seed}", "{a}{seed}", "{a}-{a}", "{a-{seed}", "a}-{seed}"])

@@ -26,6 +26,7 @@ from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, arm_names, arm_o
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
 from lnlab.claims.student import measured_finding, unjudged_finding
 from lnlab.keys import Json
+from lnlab.seed_words import seed_word
 from lnlab.select.series import select_series, series_quotient
 from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
@@ -149,7 +150,7 @@ def opposite_trend(matrix: np.ndarray, allowed: Region) -> str | None:
     """
     steps = np.diff(np.log(matrix))
     if allowed.bottom > 0 and bool((steps < 0).all()):
-        return "growth was declared, and every seed falls from each level to the next"
+        return f"growth was declared, and every {seed_word()} falls from each level to the next"
     if allowed.top < 0 and bool((steps > 0).all()):
-        return "a fall was declared, and every seed grows from each level to the next"
+        return f"a fall was declared, and every {seed_word()} grows from each level to the next"
     return None

@@ -24,6 +24,7 @@ from lnlab.claims.verdict_text import coverage_text
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
+from lnlab.seed_words import seed_word, seeds_word
 from lnlab.select.run_status import STOPPED, ending_text
 from lnlab.select.select import Selected
 from lnlab.select.selection import Conditions
@@ -126,7 +127,7 @@ def tally_by_status(results: Results, of: Conditions, statuses: Sequence[EndStat
             if len(labels) > 1
         ]
         raise LabError(
-            Issue("ambiguous", "of", f"a seed has several runs: {'; '.join(differing)}", "select one of each")
+            Issue("ambiguous", "of", f"a {seed_word()} has several runs: {'; '.join(differing)}", "select one of each")
         )
     met: dict[int, bool] = {}
     fates: dict[int, str] = {}
@@ -145,9 +146,9 @@ def share_finding(tally: SeedTally, statement: str, half: Region, criterion: Cri
     """Whether more, or fewer, than half of all seeds do it."""
     k = sum(tally.met.values())
     seeds = {seed: float(met) for seed, met in sorted(tally.met.items())}
-    finding = Finding("undecided", "share of seeds", "", inside=k, n=len(tally.met), seeds=seeds)
+    finding = Finding("undecided", f"share of {seeds_word()}", "", inside=k, n=len(tally.met), seeds=seeds)
     return _share_verdict(
-        finding, f"{k} of {tally.total} seeds: {statement}", len(tally.unknown), half, [tally], criterion
+        finding, f"{k} of {tally.total} {seeds_word()}: {statement}", len(tally.unknown), half, [tally], criterion
     )
 
 
@@ -163,8 +164,9 @@ def mcnemar_finding(
     k, other = (list(seeds.values()).count(x) for x in (1.0, 0.0))
     # A seed that is still to run on one side is pending, and not unknown.
     unknown = len((a.unknown.keys() | b.unknown.keys()) - {*a.pending, *b.pending})
-    contrast = f"{statement}: only with 'of' on {k} seeds, only with 'to' on {other}, alike on {len(both) - k - other}"
-    finding = Finding("undecided", "share of seeds that differ", "", inside=k, n=k + other, seeds=seeds)
+    contrast = f"{statement}: only with 'of' on {k} {seeds_word()}, only with 'to' on {other}"
+    contrast += f", alike on {len(both) - k - other}"
+    finding = Finding("undecided", f"share of {seeds_word()} that differ", "", inside=k, n=k + other, seeds=seeds)
     return _share_verdict(finding, contrast, unknown, half, [a, b], criterion)
 
 
@@ -190,14 +192,14 @@ def _share_verdict(
     if pending:
         return replace(finding, reason=reason_pending(pending, total) + endings_text)
     if total < (least := fewest_alike(criterion.level)):
-        reason = f"{statement}; {total} seeds; a verdict needs {least}, by rule"
+        reason = f"{statement}; {total} {seeds_word()}; a verdict needs {least}, by rule"
         level = criterion.next_level if criterion.seen else criterion.level
         needed = _deciding_seeds(k, n, total, 1 - level, fewest_alike(level)) if n else least
         if needed != least:
             reason += f"; {outlook_text(needed, total, criterion, first=not criterion.seen)}"
         return replace(finding, reason=reason + endings_text)
     if not n:
-        return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text, tested=True)
+        return replace(finding, reason=f"{statement}; no {seed_word()} tells them apart" + endings_text, tested=True)
     reason = (
         f"{statement}; {coverage_text(criterion.level)} interval of the share {low:.2f} to {high:.2f}, to be {half}"
     )

@@ -23,6 +23,7 @@ from lnlab.claims.sample import N_INIT, N_TRAINED, Sample, arm_of, exclusion_not
 from lnlab.claims.student import explained_verdict, interval_of, measured_finding, unjudged_finding
 from lnlab.claims.verdict_details import Detail
 from lnlab.keys import Json
+from lnlab.seed_words import seeds_word
 from lnlab.select.series import select_series
 from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
@@ -86,7 +87,7 @@ def trend_verdict(
     order_text = f"Page's test p = {p_along:.2g}, median tau {tau:.2f}"
     if verdict == "supported" and (p_along > criterion.tail or tau < MIN_TAU):
         needs = f"needs {criterion.tail:.4g} and {MIN_TAU:g}"
-        outlook = "more seeds do not decide while the median tau stays as it is"
+        outlook = f"more {seeds_word()} do not decide while the median tau stays as it is"
         if tau >= MIN_TAU:  # the normal limit of L grows with the root of the seeds
             asked = float(scipy.special.ndtri(criterion.next_level / 2) / scipy.special.ndtri(p_along)) ** 2
             n = len(matrix)

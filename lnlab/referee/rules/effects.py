@@ -11,6 +11,7 @@ from lnlab.referee.rule import Remark, rule
 from lnlab.referee.rules.tuning import position
 from lnlab.referee.study import Study
 from lnlab.referee.words import estimate, with_interval
+from lnlab.seed_words import seeds_word
 
 _SKEWED, _LOPSIDED = 2.0, 1.0
 """Skewness beyond which it is told in any case, and where the median says something else."""
@@ -39,7 +40,7 @@ def skewed_seeds(study: Study) -> Iterator[Remark]:
             says = f"The interval of the median, {interval}, gives another word than that {mean}."
             yield Remark(says, (verdict.claim,), grave=True)
         elif abs(skew) > _SKEWED:
-            says = f"The seeds are skewed by {number_text(skew)}; the median agrees."
+            says = f"The {seeds_word()} are skewed by {number_text(skew)}; the median agrees."
             yield Remark(says, (verdict.claim,), asks=False)
 
 
@@ -63,7 +64,11 @@ def one_number_twice(study: Study) -> Iterator[Remark]:
         if correlation is None or abs(correlation) <= _SAME:
             continue
         same = all(math.isclose(first.seeds[s], second.seeds[s], rel_tol=1e-9) for s in seeds)
-        how = "the same numbers" if same else f"one number: over seeds they correlate by {number_text(correlation)}"
+        how = (
+            "the same numbers"
+            if same
+            else f"one number: over {seeds_word()} they correlate by {number_text(correlation)}"
+        )
         yield Remark(f"These two verdicts rest on {how}.", (first.claim, second.claim))
 
 

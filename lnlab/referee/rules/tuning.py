@@ -14,6 +14,7 @@ from lnlab.keys import Json, canonical
 from lnlab.referee.rule import Remark, rule
 from lnlab.referee.study import ClaimArm, Study, Tuning, settings_at
 from lnlab.referee.words import counted, in_words
+from lnlab.seed_words import seeds_word
 from lnlab.select.axis_words import setting_name
 from lnlab.setting import Setting
 
@@ -122,7 +123,7 @@ def tolerated_at_the_end(study: Study) -> Iterator[Remark]:
             below = sum(value == 0 for value in values) / len(values)
             if max(above, below) <= 0.5:
                 continue
-            seeds = f"{round(max(above, below) * len(values))} of {len(values)} seeds"
+            seeds = f"{round(max(above, below) * len(values))} of {len(values)} {seeds_word()}"
             if above > below:
                 says = (
                     f"{arm.name}: {seeds} train at the largest of {len(rates)} rates, too; the true one may be larger."
@@ -196,7 +197,9 @@ def known_to_a_step(study: Study) -> Iterator[Remark]:
         rates = sorted({value for value in settings_at(study, runs, path) if isinstance(value, int | float)})
         if len(verdict.seeds) >= 5 and len(values) == 1 and len(rates) > 1:
             step = max(high / low for low, high in pairwise(rates))
-            says = f"All {len(verdict.seeds)} seeds have one rate: rates are known within a factor of {step:.2g}."
+            says = (
+                f"All {len(verdict.seeds)} {seeds_word()} have one rate: rates are known within a factor of {step:.2g}."
+            )
             yield Remark(says, (verdict.claim,))
 
 

@@ -13,6 +13,7 @@ from lnlab.report.charts import training_curves
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
 from lnlab.report.charts.room import roomiest_corner
 from lnlab.report.data.training_curves import CurveAxis, TrainingCurves
+from lnlab.seed_words import seed_word
 
 _BAND_MARGIN = 0.5
 """How much higher and lower than its lines the axis may go for their bands, as a share of their span."""
@@ -75,7 +76,7 @@ def curve_overlays(
     last_points = curves.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
     last_points = last_points.with_columns(
         pl.format(
-            "seed {}, {} {}",
+            f"{seed_word()} {{}}, {{}} {{}}",
             "seed",
             pl.lit(y.title.partition(",")[0].partition(" (")[0]),
             pl.col("value").round_sig_figs(3),

@@ -11,6 +11,7 @@ from lnlab.report.charts.end_names import BREAK, in_two_lines
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.theme import MUTED_COLOUR, PAPER_COLOUR, TEXT_COLOUR
 from lnlab.report.words.control_characters import without_control_characters
+from lnlab.seed_words import seed_word
 
 _WIDTH, _ROW, _NARROW_ROW = 780, 38, 29
 """The width, and the height of a row on a wide page and on a phone."""
@@ -49,7 +50,11 @@ def dot_rows_chart(
     across: dict[str, Any] = {"scale": x.scale, "axis": {**x.axis, "title": list(title)}}
     colour = alt.Color("series:N", scale={"domain": [*colours], "range": [*colours.values()]}, legend=None)
     points, seeds = (alt.Chart(alt.NamedData(name)).encode(y=row, color=colour) for name in ("points", "seeds"))
-    tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("seed:Q"), alt.Tooltip("value:Q", format=".3~r")]
+    tips = [
+        alt.Tooltip("series:N", title="of"),
+        alt.Tooltip("seed:Q", title=alt.Undefined if seed_word() == "seed" else seed_word()),
+        alt.Tooltip("value:Q", format=".3~r"),
+    ]
     numbers = [alt.Tooltip("series:N", title="of")]
     numbers += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     at = alt.X("estimate:Q", **across)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from lnlab.report.theme import SeriesStyle, series_style
+from lnlab.seed_words import seeds_word
 
 SEED_SCHEMA = {
     "panel": pl.String,
@@ -70,11 +71,9 @@ def merged_rows(*sources: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]
     return {name: pl.concat(parts).unique(maintain_order=True) for name, parts in tables.items()}
 
 
-def estimate_headings(
-    estimate: str, low: str = "95 % low", high: str = "95 % high", n: str = "seeds"
-) -> dict[str, str]:
+def estimate_headings(estimate: str, low: str = "95 % low", high: str = "95 % high", n: str = "") -> dict[str, str]:
     """Headings of the numbers of ``points``."""
-    return {"estimate": estimate, "low": low, "high": high, "n": n}
+    return {"estimate": estimate, "low": low, "high": high, "n": n or seeds_word()}
 
 
 def finite_numbers(points: pl.DataFrame, *columns: str, positive: bool = False) -> list[float]:

@@ -14,6 +14,7 @@ from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.wording import axis_value_name, count_noun, join_words
+from lnlab.seed_words import seed_word
 from lnlab.select.quantity import quantity_facts
 from lnlab.select.select import Selected, leading_runs
 from lnlab.select.selection import QUANTITY_TABLES
@@ -186,7 +187,7 @@ def refuse_duplicates(rows: pl.DataFrame, x: str) -> None:
     varying = [f"{c} ({join_words(map(str, v))})" for c, v in values.items() if len(v) > 1 and c != x]
     seed = first["seed"][0]
     at = f"{x} {first['x'][0]:g}"
-    what = f"seed {seed} has {first.height} numbers at {at}: {'; '.join(varying) or 'twice'}"
+    what = f"{seed_word()} {seed} has {first.height} numbers at {at}: {'; '.join(varying) or 'twice'}"
     raise ReportError(Issue("duplicate", "where", what, "select one of each"))
 
 

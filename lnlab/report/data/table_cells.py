@@ -16,6 +16,7 @@ from lnlab.keys import Json
 from lnlab.parameters import TextForm
 from lnlab.report.data.series import ended_runs, labelled_values
 from lnlab.report.words.wording import join_words
+from lnlab.seed_words import seed_word
 from lnlab.select.select import runs_with
 from lnlab.select.series import varying_columns
 from lnlab.specfile.columns import COLUMNS
@@ -90,7 +91,7 @@ def collect_table_cells(
         differing = [f"{name} ({join_words(words)})" for name, words in several.items() if name not in paths]
         row, column, seed = first.select(*paths, "seed").row(0)
         place_text = f"{_spec_text(row)}, {_spec_text(column)}"
-        what = f"seed {seed} has {first.height} numbers at {place_text}: {'; '.join(differing) or 'twice'}"
+        what = f"{seed_word()} {seed} has {first.height} numbers at {place_text}: {'; '.join(differing) or 'twice'}"
         raise ReportError(Issue("duplicate", "where", what, "select one of each"))
     finite = selected_rows.filter(pl.col("value").is_finite())
     groups = finite.group_by(*paths, maintain_order=True).agg("value")

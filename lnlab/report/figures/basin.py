@@ -14,6 +14,7 @@ from lnlab.report.figures.findings import not_told_apart
 from lnlab.report.section import Figure
 from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.wording import MAX_NAMED, format_short, format_value, in_variant, join_words
+from lnlab.seed_words import seeds_word
 
 _ROW_HEIGHT = 0.07
 """The height of a row of crosses, as a share of the axis."""
@@ -96,7 +97,8 @@ def basin_finding(runs: SweepRuns, over: str, best: BetterEnd, quantity: str) ->
             note = " up to the edge of the grid; the optimum may lie beyond it" if edges.keys() & {x, *alike} else ""
             values = join_words(map(format_value, sorted([x, *alike])), "or")
             clauses.append(
-                f"{who} {values}, indistinguishable over seeds ({named} {format_short(value)}){note and ',' + note}"
+                f"{who} {values}, indistinguishable over {seeds_word()} "
+                f"({named} {format_short(value)}){note and ',' + note}"
             )
             continue
         note = f", the {edges[x]} of the grid; the optimum may lie beyond it" if x in edges else ""

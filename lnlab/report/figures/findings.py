@@ -16,7 +16,6 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.wording import (
     MAX_NAMED,
-    count_noun,
     format_interval,
     format_number,
     format_short,
@@ -27,6 +26,7 @@ from lnlab.report.words.wording import (
     join_words,
     two_at_most,
 )
+from lnlab.seed_words import counted_seeds, seed_word
 
 ComparedLaw = Literal["linear", "logarithmic", "exponential"]
 LEAST_SIZES = 4
@@ -60,7 +60,7 @@ def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *
             return f"{who} stays level ({seen if log else last}){span}"
         # "LayerNorm rises" would be read as the norm itself
         of_whom = f"the {quantity_name(quantity)} {in_variant(who)}" if quantity else who
-        return f"{count_noun(len(pairs), 'seed')} leave open whether {of_whom} rises or falls ({seen}){span}"
+        return f"{counted_seeds(len(pairs))} leave open whether {of_whom} rises or falls ({seen}){span}"
     if log:
         return f"{who} {growth_in_words(change.estimate)}{span}"
     return f"{who} {'rises' if change.estimate > 0 else 'falls'} from {first} to {last}{span}"
@@ -124,11 +124,11 @@ def exponent_in_words(slopes: Sequence[float], span: float) -> str:
         return "has too few sizes for an exponent"
     exponent = t_interval(slopes)
     if exponent.n < 2:
-        return f"has the exponent {format_interval(exponent.estimate, None, None)} in its only seed"
+        return f"has the exponent {format_interval(exponent.estimate, None, None)} in its only {seed_word()}"
     verb = "rises" if exponent.estimate > 0 else "falls"
     if exponent.low <= 0 <= exponent.high:
         level = is_level(span**exponent.low, span**exponent.high, log=True)
-        verb = "stays level" if level else f"shows no clear direction over {count_noun(len(slopes), 'seed')}"
+        verb = "stays level" if level else f"shows no clear direction over {counted_seeds(len(slopes))}"
     return f"{verb} (exponent {format_interval(exponent.estimate, exponent.low, exponent.high)})"
 
 

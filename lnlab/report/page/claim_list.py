@@ -12,7 +12,8 @@ from lnlab.report.words.answer_text import estimate_in_words
 from lnlab.report.words.cited_claims import cited_address
 from lnlab.report.words.look_words import changed_criterion, frozen_criterion, look_lines
 from lnlab.report.words.verdict_words import common_scope, criterion_text
-from lnlab.report.words.wording import count_noun, format_interval, format_value, nonbreaking
+from lnlab.report.words.wording import format_interval, format_value, nonbreaking
+from lnlab.seed_words import counted_seeds
 from lnlab.specfile.experiment import Role
 from lnlab.tables import Results
 
@@ -183,7 +184,7 @@ def estimate_with_noun(verdict: Verdict) -> str:
     if verdict.estimate is None:
         return text
     if verdict.measure == "share":
-        return nonbreaking(f"{verdict.inside} of {count_noun(verdict.n, 'seed')}")
+        return nonbreaking(f"{verdict.inside} of {counted_seeds(verdict.n)}")
     nouns = {"ratio": f"×\u00a0{text}", "exponent": f"exponent {text}", "steps": f"{text} steps"}
     return nouns.get(verdict.measure or "", text)
 

@@ -17,6 +17,7 @@ from lnlab.report.figures.drawing import ForestPlot, diagram_data
 from lnlab.report.page.verdict_strip import is_finite_number
 from lnlab.report.section import Section
 from lnlab.report.words.quantity_words import quantity_name, quantity_unit
+from lnlab.seed_words import seeds_word
 
 _POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
     ("estimate", "low", "high", "from", "to"), pl.Float64
@@ -26,7 +27,7 @@ _HEADINGS = {"series": "claim", "verdict": "verdict", "estimate": "estimate", "l
 _WITHOUT_UNIT: Mapping[Measure, str] = {
     "ratio": "ratio",
     "exponent": "exponent",
-    "share": "share of seeds",
+    "share": "share of {seeds}",
     "steps": "mean error, steps of the grid of learning rates",
     "edges": "edges of a causal graph",
 }
@@ -42,7 +43,7 @@ def forest_section(verdicts: Sequence[Verdict]) -> Section | None:
         if measure is None:  # a verdict that does not say what its numbers are has an axis of its own
             unit = f"{verdict.claim}: {verdict.statistic}"
         elif measure in _WITHOUT_UNIT:
-            unit = _WITHOUT_UNIT[measure]
+            unit = _WITHOUT_UNIT[measure].format(seeds=seeds_word())
         else:
             unit = f"difference, {_unit(verdict.quantity)}" if measure == "difference" else _unit(verdict.quantity)
         groups.setdefault((measure, unit), []).append(verdict)
@@ -76,8 +77,8 @@ def forest_section(verdicts: Sequence[Verdict]) -> Section | None:
                 symbols={v.verdict: VERDICT_SYMBOLS[v.verdict] for v in group},
                 subject=f"Claims about {title}",
                 notes=(
-                    f"Dots: seeds. Bar: estimate and deciding interval{levels}. Shaded: accepted range; a one-sided "
-                    "range extends to the end of the axis.",
+                    f"Dots: {seeds_word()}. Bar: estimate and deciding interval{levels}. Shaded: accepted range; a "
+                    "one-sided range extends to the end of the axis.",
                 ),
                 shows="Intervals of the claims beside their accepted ranges",
                 finding="; ".join(f"{v.claim}: {verdict_label(v)}" for v in group),

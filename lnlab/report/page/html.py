@@ -36,6 +36,7 @@ from lnlab.report.words.look_words import frozen_sentence
 from lnlab.report.words.quantity_words import using_words
 from lnlab.report.words.sentence_owners import sentences_of, tally_by_owner
 from lnlab.report.words.wording import join_words
+from lnlab.seed_words import seed_word, seeds_word
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
 
@@ -84,6 +85,7 @@ def template_environment(folders: tuple[Path, ...]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    jinja.globals |= {"seed": seed_word, "seeds": seeds_word}
     jinja.filters["unbroken"] = unbroken_names
     jinja.filters["label"] = verdict_label
     jinja.filters["counted"] = counted_word

@@ -20,6 +20,7 @@ from lnlab.report.words.wording import (
     join_words,
     numbers_first,
 )
+from lnlab.seed_words import UNIT, counted_seeds, seed_word, seeds_word
 from lnlab.select.scope import corpus_name
 from lnlab.select.seeds import drawn_results
 from lnlab.select.series import clusters_of
@@ -32,7 +33,7 @@ from lnlab.tables import CLUSTERS, TRAINED_ELSEWHERE, Results
 def settings_of_variants(results: Results) -> list[dict[str, Json]]:
     """The resolved setting of every variant, each once, in the order of the plan."""
     settings = [json.loads(text) for text in results.runs["setting"].unique(maintain_order=True)]
-    return [{path: value for path, value in setting.items() if path != CLUSTERS} for setting in settings]
+    return [{path: value for path, value in setting.items() if path not in (CLUSTERS, UNIT)} for setting in settings]
 
 
 def setting_leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
@@ -150,11 +151,10 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
                 continue
             of_run = results.axes.filter(pl.col("run") == runs["run"][0])
             variant = join_words(f"{path_name(axis)} {label}" for axis, label in of_run.select("axis", "label").rows())
-            noun, verb = ("seeds", "repeat") if len(seeds) > 1 else ("seed", "repeats")
+            noun, verb = seed_word(len(seeds)), "repeat" if len(seeds) > 1 else "repeats"
             of = f" of {variant}" if variant else ""
-            said.append(
-                f"The {noun} {number_ranges(seeds)}{of} {verb} the numbers of an earlier seed; both count once."
-            )
+            repeated = f"the numbers of an earlier {seed_word()}; both count once"
+            said.append(f"The {noun} {number_ranges(seeds)}{of} {verb} {repeated}.")
         return " ".join(sentence for sentence in said if sentence)
     sizes = results.runs.join(results.axes, on="run").select("label", "parameters").unique(maintain_order=True).rows()
     models = join_words([label if size is None else f"{label} ({size:,} parameters)" for label, size in sizes])
@@ -166,8 +166,10 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
     copies = {label: json.loads(setting).get("copies") for label, setting in joined.iter_rows()}
     for label, seeds in copies.items():
         if seeds:
-            noun, verb = ("seeds", "have") if len(seeds) > 1 else ("seed", "has")
-            said.append(f"The {noun} {number_ranges(seeds)} of {label} {verb} the parameters of an earlier seed.")
+            noun, verb = seed_word(len(seeds)), "have" if len(seeds) > 1 else "has"
+            said.append(
+                f"The {noun} {number_ranges(seeds)} of {label} {verb} the parameters of an earlier {seed_word()}."
+            )
     return " ".join(text for text in said if text)
 
 
@@ -343,27 +345,27 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
         lists = [drawn_runs["seed"].unique().sort().to_list()] * len(lists)
     counted = Counter(map(tuple, lists))
     of_lists = [
-        f"{count_noun(variants, 'variant')} with {count_noun(len(seeds), 'seed')} each ({number_ranges(seeds)})"
+        f"{count_noun(variants, 'variant')} with {counted_seeds(len(seeds))} each ({number_ranges(seeds)})"
         for seeds, variants in counted.items()
     ]
     further = results.runs.join(drawn_runs, on="run", how="anti", maintain_order="left")["seed"].to_list()
-    alone = f"{count_noun(len(further), 'more run')} (seeds {number_ranges(further)})"
+    alone = f"{count_noun(len(further), 'more run')} ({seeds_word()} {number_ranges(further)})"
     pairs = (
-        "Runs with the same seed are compared in pairs; their training decides what they share."
+        f"Runs with the same {seed_word()} are compared in pairs; their training decides what they share."
         if measured_elsewhere(results)
         else "Random numbers are keyed by seed and purpose. Variants with the same seed share them where possible and "
         "are compared in pairs."
     )
     clusters = set(clusters_of(results.runs).values())
     independence = (
-        f" Seeds stand in {count_noun(len(clusters), 'cluster')}: the intervals of claims are those of clustered means "
-        "(Bell & McCaffrey, 2002); those of figures take seeds as independent."
+        f" {seeds_word().capitalize()} stand in {count_noun(len(clusters), 'cluster')}: the intervals of claims are "
+        f"those of clustered means (Bell & McCaffrey, 2002); those of figures take {seeds_word()} as independent."
         if clusters
-        else " Seeds are taken as independent of each other."
+        else f" {seeds_word().capitalize()} are taken as independent of each other."
     )
     return (
         f"{join_words(of_lists)}, {count_noun(drawn_runs.height, 'run')} in all. "
-        f"{f'Some claims use {alone}. ' if further else ''}{pairs} Intervals are over seeds, and each caption "
+        f"{f'Some claims use {alone}. ' if further else ''}{pairs} Intervals are over {seeds_word()}, and each caption "
         "names their kind: the Student interval of a geometric mean is on the logarithmic scale, that of a mean on the "
         f"linear scale.{independence if measured_elsewhere(results) else ''}"
     )

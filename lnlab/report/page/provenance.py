@@ -11,6 +11,7 @@ from lnlab.report.page import methods
 from lnlab.report.table import Grid, reader_grid
 from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import axis_value_name, count_noun, format_short, format_value, join_words
+from lnlab.seed_words import seed_word, seeds_word
 from lnlab.tables import ENDED_STATUSES, Results
 
 
@@ -49,7 +50,7 @@ def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, st
         ("Profile", facts.profile or ("default" if facts.path else "")),
         ("Overrides", ", ".join(facts.overrides)),
         ("Corpus", methods.corpus_names(results)),
-        ("Seeds", seeds),
+        (seeds_word().capitalize(), seeds),
         ("Runs", f"{finished} of {runs.height} finished{f', {diverged} diverged' if diverged else ''}"),
         ("Measured by", ", ".join(programs) + (f" on {join_words(devices)}" if devices else "")),
         ("Page made by", f"lnlab {facts.version}"),
@@ -61,7 +62,7 @@ def unfinished_runs_grid(results: Results) -> Grid | None:
     """The runs that did not finish, with their reasons, or None if all did."""
     unfinished = results.runs.filter(pl.col("status") != "finished").sort("variant", "seed")
     unfinished = unfinished.with_columns(pl.col("variant").str.slice(0, 12), pl.col("status").str.replace_all("_", " "))
-    headings = {"variant": "variant", "seed": "seed", "status": "status", "reason": "reason"}
+    headings = {"variant": "variant", "seed": seed_word(), "status": "status", "reason": "reason"}
     return None if unfinished.is_empty() else reader_grid(unfinished, headings, "Runs that did not finish.")
 
 

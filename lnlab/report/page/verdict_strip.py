@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.words.wording import count_noun, format_number, format_value
+from lnlab.report.words.wording import format_number, format_value
+from lnlab.seed_words import counted_seeds, seeds_word
 
 WIDTH, EDGE = 200.0, 12.0
 _LONGEST_LABEL = 8
@@ -72,10 +73,10 @@ def verdict_strip(verdict: Verdict) -> VerdictStrip | None:
         text = format_value(edge)
         labelled.append((place(edge), text if len(text) <= _LONGEST_LABEL else format_number(edge)))
     scale = " on a logarithmic line" if log else ""
-    alt = f"The interval and the accepted range{scale}, without values of single seeds."
+    alt = f"The interval and the accepted range{scale}, without values of single {seeds_word()}."
     if seeds:
         spread = f"from {format_number(min(seeds))} to {format_number(max(seeds))}"
-        alt = f"{count_noun(len(seeds), 'seed')}, {spread}, their interval and the accepted range{scale}."
+        alt = f"{counted_seeds(len(seeds))}, {spread}, their interval and the accepted range{scale}."
     return VerdictStrip(
         seeds=tuple(place(v) for v in sorted(seeds)),
         estimate=place(verdict.estimate) if is_finite_number(verdict.estimate) else None,

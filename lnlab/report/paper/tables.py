@@ -9,6 +9,7 @@ from lnlab.report.page.claim_list import grouped_by_role
 from lnlab.report.page.latex import escape_latex, tabular
 from lnlab.report.table import Grid
 from lnlab.report.words.verdict_words import verdict_interval
+from lnlab.seed_words import seeds_word
 
 _ROWS = 14
 """Claims in one table: each takes two to four lines of a column of some sixty."""
@@ -34,11 +35,11 @@ def verdict_tables(facts: ReportFacts, verdicts: Sequence[Verdict], cited: str) 
                 cells = (verdict.says, estimate, mark)
                 rows.append(" & ".join(f"{{{escape_latex(cell)}}}" for cell in cells) + r" \\")
             label = f"tab:{facts.name}:{role}" + (f"-{first // _ROWS + 1}" if first else "")
-            yield _VERDICTS.format(caption=caption, label=label, rows="\n".join(rows))
+            yield _VERDICTS.format(caption=caption, seeds=seeds_word(), label=label, rows="\n".join(rows))
 
 
 _VERDICTS = r"""\begin{{table}}[tp]
-\caption{{{caption}: estimates with 95\,\% intervals over seeds
+\caption{{{caption}: estimates with 95\,\% intervals over {seeds}
 ($\surd$ supported, $\times$ contradicted, $<$ smaller than our margin, $\neq$ beyond our margin, ? undecided,
 -- not testable).}}
 \label{{{label}}}

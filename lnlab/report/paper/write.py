@@ -18,6 +18,7 @@ from lnlab.report.paper.numbers import number_definitions, sentence_with_numbers
 from lnlab.report.paper.references import bibtex, cite, cited_references
 from lnlab.report.paper.tables import section_table, verdict_tables
 from lnlab.report.words.answer_text import answers_of_profile
+from lnlab.seed_words import seeds_called
 
 
 def write_paper(folders: Sequence[Path], out: Path, *, serif: bool = False, primary: bool = False) -> list[Path]:
@@ -35,50 +36,52 @@ def write_paper(folders: Sequence[Path], out: Path, *, serif: bool = False, prim
     reports = []
     for folder in folders:
         facts, results, verdicts = read_folder(folder)
-        parts = draw_parts(build_parts(facts, results))
+        with seeds_called(results.runs):
+            parts = draw_parts(build_parts(facts, results))
         for part in parts:
             if part.part.error:
                 what = f"section {part.part.number}: {part.part.error}"
                 raise ReportError(Issue("failed", folder.as_posix(), what, "fix it first"))
-        reports.append((facts, verdicts, parts))
-    names = [facts.name for facts, _, _ in reports]
+        reports.append((facts, results, verdicts, parts))
+    names = [facts.name for facts, *_ in reports]
     for name in {name for name in names if names.count(name) > 1}:
         raise ReportError(Issue("duplicate", "lnlab paper", f"two reports are of {name}", "name one report a spec"))
-    texts = ((facts.source.get("cite", ""), *facts.sources.values()) for facts, _, _ in reports)
+    texts = ((facts.source.get("cite", ""), *facts.sources.values()) for facts, *_ in reports)
     references = cited_references(chain.from_iterable(texts))
     files: dict[str, bytes] = {}
     bodies = []
-    for facts, verdicts, parts in reports:
-        name = facts.name
-        files[f"{name}-numbers.tex"] = number_definitions(name, verdicts).encode()
-        answers = [sentence_with_numbers(str(a["says"]), name, verdicts) for a in answers_of_profile(facts)]
-        head = (rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *answers)
-        body = ["\n\n".join(head)]
-        for drawn in parts:
-            section = drawn.part.section
-            heading = (drawn.part.heading or (section.finding if section else "")).strip().rstrip(".")
-            for figure in drawn.figures:
-                stem = f"{name}-{figure.stem}"
-                files[f"{stem}.pdf"], width = drawn_pdf(figure.spec, serif=serif)
-                text = _FIGURE.format(
-                    environment="figure" if width <= COLUMN else "figure*",
-                    file=stem,
-                    headline=rf"\textbf{{{escape_latex(heading)}.}} " if heading else "",
-                    caption=escape_latex(figure.chart.caption),
-                    label=f"fig:{name}:{figure.number}",
-                )
-                files[f"{stem}.tex"] = text.encode()
-                body.append(rf"\input{{{stem}}}")
-            for grid in drawn.tables:
-                if (table := section_table(name, grid)) is not None:
-                    files[f"{name}-{grid.stem}.tex"] = table.encode()
-                    body.append(rf"\input{{{name}-{grid.stem}}}")
-        judged = [verdict for verdict in verdicts if verdict.primary or not primary]
-        tables = list(verdict_tables(facts, judged, cite(facts.source.get("cite", ""), references)))
-        if tables:
-            files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()
-            body.append(rf"\input{{{name}-verdicts}}")
-        bodies.append("\n".join([*body, r"\clearpage"]))  # figures that float stay in the section of their spec
+    for facts, results, verdicts, parts in reports:
+        with seeds_called(results.runs):
+            name = facts.name
+            files[f"{name}-numbers.tex"] = number_definitions(name, verdicts).encode()
+            answers = [sentence_with_numbers(str(a["says"]), name, verdicts) for a in answers_of_profile(facts)]
+            head = (rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *answers)
+            body = ["\n\n".join(head)]
+            for drawn in parts:
+                section = drawn.part.section
+                heading = (drawn.part.heading or (section.finding if section else "")).strip().rstrip(".")
+                for figure in drawn.figures:
+                    stem = f"{name}-{figure.stem}"
+                    files[f"{stem}.pdf"], width = drawn_pdf(figure.spec, serif=serif)
+                    text = _FIGURE.format(
+                        environment="figure" if width <= COLUMN else "figure*",
+                        file=stem,
+                        headline=rf"\textbf{{{escape_latex(heading)}.}} " if heading else "",
+                        caption=escape_latex(figure.chart.caption),
+                        label=f"fig:{name}:{figure.number}",
+                    )
+                    files[f"{stem}.tex"] = text.encode()
+                    body.append(rf"\input{{{stem}}}")
+                for grid in drawn.tables:
+                    if (table := section_table(name, grid)) is not None:
+                        files[f"{name}-{grid.stem}.tex"] = table.encode()
+                        body.append(rf"\input{{{name}-{grid.stem}}}")
+            judged = [verdict for verdict in verdicts if verdict.primary or not primary]
+            tables = list(verdict_tables(facts, judged, cite(facts.source.get("cite", ""), references)))
+            if tables:
+                files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()
+                body.append(rf"\input{{{name}-verdicts}}")
+            bodies.append("\n".join([*body, r"\clearpage"]))  # figures that float stay in the section of their spec
     inputs = "\n".join(rf"\input{{{name}-numbers}}" for name in names)
     article = _ARTICLE.format(inputs=inputs, body="\n".join(bodies))
     return write_files(

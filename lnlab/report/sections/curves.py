@@ -26,6 +26,7 @@ from lnlab.report.section import Section, sections, unmeasured
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import mean_statistic
 from lnlab.report.words.wording import format_short, join_words
+from lnlab.seed_words import seeds_word
 from lnlab.select.select import runs_with
 from lnlab.tables import Results
 
@@ -76,7 +77,7 @@ def curves(
     notes = ["One panel per variant; grey: all others."] if in_panels(curves) else []
     notes += ["Too many lines for bands."] if too_many_for_bands(curves) else []
     if has_single_seeds(curves):
-        notes.append("Thin lines: single seeds.")
+        notes.append(f"Thin lines: single {seeds_word()}.")
     if curves.panels:
         notes.append(f"Colours stand for variants, dashes for splits ({join_words(curves.panels)}).")
     if diverged := diverged_count(curves):

@@ -28,6 +28,7 @@ from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name
 from lnlab.report.words.statistic import mean_statistic
 from lnlab.report.words.wording import axis_value_name, join_words, moment_in_words
+from lnlab.seed_words import seed_word, seeds_word
 from lnlab.select.select import Selected
 from lnlab.tables import Results
 
@@ -135,8 +136,8 @@ def dots(
         lost={labels[row]: words for row, words in lost.items()},
         levels={**({"": 1.0 if log else 0.0} if to else {}), **(lines or {})},
         statistic=mean_statistic(log=log),
-        subject=f"{subject} {f'{compared} on the same seed' if to else f'by {path_name(rows)}'}",
-        notes=("Small dots: single seeds.",),
+        subject=f"{subject} {f'{compared} on the same {seed_word()}' if to else f'by {path_name(rows)}'}",
+        notes=(f"Small dots: single {seeds_word()}.",),
         shows=f"Dot plot of the {quantity_name(quantity)}, a row for each {path_name(rows)}",
         finding="",
         headings={"series": path_name(rows), **estimate_headings(quantity_name(quantity))},

@@ -27,6 +27,7 @@ from lnlab.report.words.wording import (
     is_level,
     join_words,
 )
+from lnlab.seed_words import counted_seeds, seeds_word
 from lnlab.tables import Results
 
 
@@ -49,7 +50,7 @@ def histogram(
     title = axis_title(quantity, where)
     high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
     zeros = f"Exactly 0, not drawn: {_largest_shares_text(histograms.zeros)}." if any(histograms.zeros.values()) else ""
-    notes = ["Line: median element, geometric mean over seeds.", zeros or "No element is 0."]
+    notes = [f"Line: median element, geometric mean over {seeds_word()}.", zeros or "No element is 0."]
     if histograms.odd:
         notes.append(f"Not finite, not drawn: {_largest_shares_text(histograms.odd)}.")
     least = f"{MIN_DRAWN_SHARE:.1%}".replace("%", " %")
@@ -113,7 +114,7 @@ def _finding(histograms: HistogramShares, quantity: str) -> str:
             changes[name] = growth_in_words(change.estimate)
             if change.n > 1 and change.low <= 1 <= change.high:
                 level = is_level(change.low, change.high, log=True)
-                undecided = f"shows no clear direction over {count_noun(len(pairs), 'seed')}"
+                undecided = f"shows no clear direction over {counted_seeds(len(pairs))}"
                 changes[name] = f"{'stays level' if level else undecided} ({format_short(change.estimate)}×)"
     span = (
         f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count_noun(steps[0], 'update')}"

@@ -40,6 +40,7 @@ from lnlab.report.words.wording import (
     nonbreaking,
     power_in_words,
 )
+from lnlab.seed_words import seed_word, seeds_word
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
@@ -210,7 +211,7 @@ def size_plot(
         log=True,
         where=where,
         beside=[row["y"] for row in (*rows, *printed)],
-        subject=f"against {size.phrase}. Dots: single seeds",
+        subject=f"against {size.phrase}. Dots: single {seeds_word()}",
         spread="bars",
         seeds_drawn=True,
         laws=rows,
@@ -233,7 +234,7 @@ def _exponent_table(data: FigureData, quantity: str, size: SizeNames) -> Table:
         rows,
         {"series": "variant", **estimate_headings("exponent")},
         f"Exponent b of the {quantity_name(quantity)} in proportion to {size.letter}^b, where {size.letter} is "
-        f"{size.phrase}, by least squares on the logarithms of each seed",
+        f"{size.phrase}, by least squares on the logarithms of each {seed_word()}",
         Grid("", ("variant", "exponent"), body),
         statistics=((MEAN, rows),),
     )
@@ -285,7 +286,7 @@ def law_plot(
         fitted=names,
         notes=(
             f"Thin lines: the {join_words(names)} law fitted to the means, in the colour of their series.",
-            "The error of a law is the median over seeds, at a size that it was not fitted to.",
+            f"The error of a law is the median over {seeds_word()}, at a size that it was not fitted to.",
         ),
         finding=laws_finding(data, quantity, size.phrase, names),
     ).section()
@@ -357,7 +358,7 @@ def scatter(
         log=True,
         where=of,
         beside=[row["y"] for row in rows],
-        subject=f"against {definition[:1].lower()}{definition[1:]}. Dots: one per seed and {path_name(over)}",
+        subject=f"against {definition[:1].lower()}{definition[1:]}. Dots: one per {seed_word()} and {path_name(over)}",
         spread="bars",
         seeds_drawn=True,
         laws=rows,

@@ -18,6 +18,7 @@ from lnlab.report.words.path_names import path_name, place_name
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import GEOMETRIC_MEAN
 from lnlab.report.words.wording import format_interval, nonbreaking
+from lnlab.seed_words import seeds_word
 from lnlab.tables import Results
 
 _SCHEMA = {"panel": pl.String, "line": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
@@ -83,7 +84,7 @@ def small_multiples(
     # last over first of every line: exact, one row a line, and for readers a panel a row
     entries = [(*key, *_ratio_columns(end), end.seeds, end.why or None) for key, end in profiles.line_ends.items()]
     headings = {"panel": panel, "line": line, "estimate": "last/first", "low": "95 % low", "high": "95 % high"}
-    headings |= {"n": "seeds with a ratio", "seeds": "seeds", "note": "note"}
+    headings |= {"n": f"{seeds_word()} with a ratio", "seeds": seeds_word(), "note": "note"}
     body: list[tuple[Cell, ...]] = []
     for of_panel in profiles.panels:
         texts = []
@@ -93,7 +94,7 @@ def small_multiples(
                 texts.append("–" if end is None else end.why)
                 continue
             estimate, low, high, n = _ratio_columns(end)
-            of = f" ({n} of {end.seeds} seeds)" if n < end.seeds else ""
+            of = f" ({n} of {end.seeds} {seeds_word()})" if n < end.seeds else ""
             texts.append(nonbreaking(format_interval(estimate, low, high)) + of)
         body.append(((of_panel, False), *((text, True) for text in texts)))
     table = Table(

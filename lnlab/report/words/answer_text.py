@@ -13,6 +13,7 @@ from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts
 from lnlab.report.words.verdict_words import verdict_interval
 from lnlab.report.words.wording import count_noun, format_value, nonbreaking
+from lnlab.seed_words import counted_seeds
 
 LONGEST_ANSWER = 40
 """The most words of an answer that the author did not write."""
@@ -49,7 +50,7 @@ def _verdict_sentence(verdict: Verdict) -> str:
     if verdict.estimate is None or not verdict.n or verdict.verdict not in _MEASURED:
         return f"{sentence}."
     if verdict.measure == "share":
-        return f"{sentence}; it holds in {verdict.inside} of {count_noun(verdict.n, 'seed')}."
+        return f"{sentence}; it holds in {verdict.inside} of {counted_seeds(verdict.n)}."
     number = verdict.measure if verdict.measure in ("ratio", "difference", "exponent") else "estimate"
     return f"{sentence}; the {number} is {_estimate_alone(verdict)}."
 

@@ -9,13 +9,14 @@ from lnlab.claims.verdict_text import counted_word, coverage_text
 from lnlab.keys import Json
 from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import count_noun, region_in_words
+from lnlab.seed_words import seeds_word
 
 
 def look_lines(stated: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
     """Every look in words: ``Look 1: seeds 1–5 (n = 5), 97.5 %, 2026-11-20, undecided``."""
     lines = []
     for look in map(Look.from_json, stated):
-        seeds = f"Look {look.look}: seeds {number_ranges(look.seeds)} (n = {len(look.seeds)})"
+        seeds = f"Look {look.look}: {seeds_word()} {number_ranges(look.seeds)} (n = {len(look.seeds)})"
         level = coverage_text(look.alpha) if look.alpha else ""
         lines.append(", ".join(filter(None, (seeds, level, look.date, look.verdict))))
     return tuple(lines)
@@ -46,7 +47,7 @@ def changed_criterion(stated: Sequence[Mapping[str, Json]], verdict: Verdict) ->
     word = f" ({counted_word(first.verdict)})" if first.verdict else ""
     before_it = f"a first look{word}" if len(others) == 1 else f"{count_noun(len(others), 'look')}, the first{word},"
     same = all(set(look.seeds) == set(now.seeds) for look in others)
-    on_seeds = "on the same seeds" if same else "on seeds that are judged again"
+    on_seeds = f"on the same {seeds_word()}" if same else f"on {seeds_word()} that are judged again"
     level = coverage_text(now.alpha)
     return f"{what} by {since}, after {before_it} {on_seeds}; this is look {now.look}, at {level}."
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from lnlab.seed_words import seed_word
+
 _ABSENT = {"in brackets": "interval"}
 """What a table lacks where nothing stands in brackets."""
 
@@ -32,7 +34,7 @@ class Statistic:
         """
         counted = f"{self.centre} over {replicates(points, of)}{among}"
         if points["n"].max() == 1:  # the mean of one number is that number
-            counted = f"one {of}{among}"
+            counted = f"one {seed_word() if of == 'seed' else of}{among}"
         if shown:
             absent = f", no {_ABSENT.get(shown, shown)}"
             counted += f"; {shown}: {self.spread}" if points["low"].count() else absent
@@ -56,4 +58,5 @@ def replicates(points: pl.DataFrame, of: str = "seed") -> str:
     """``10 seeds``, ``3 to 10 seeds`` where places differ, ``1 seed``."""
     numbers = sorted(n for n in points["n"].unique() if n) or [0]
     count = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-    return f"{count} {of}{'' if count == '1' else 's'}"
+    number = 1 if count == "1" else 2
+    return f"{count} {seed_word(number) if of == 'seed' else f'{of}s' if number > 1 else of}"

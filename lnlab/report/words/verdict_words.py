@@ -17,6 +17,7 @@ from lnlab.claims.verdict_text import (
     statistic_words,
 )
 from lnlab.report.words.wording import count_noun, format_interval, region_in_words
+from lnlab.seed_words import counted_seeds, seeds_word
 
 VERDICT_CLASSES = {word: word.partition(" ")[0] for word in VERDICT_SYMBOLS}
 
@@ -55,7 +56,7 @@ def criterion_text(verdict: Verdict) -> str:
     """``Last/first over layer: at least 2.5 is accepted; 10 of 10 seeds within.``, or nothing without a region."""
     if verdict.region_low is None and verdict.region_high is None:
         return ""
-    inside = f"; {verdict.inside} of {count_noun(verdict.n, 'seed')} within" if _has_number(verdict) else ""
+    inside = f"; {verdict.inside} of {counted_seeds(verdict.n)} within" if _has_number(verdict) else ""
     words = statistic_words(verdict)
     statistic = f"{words[0].upper()}{words[1:]}; a" if words else "A"
     owner = " (margin: ours)" if verdict.margin == "ours" else ""
@@ -80,8 +81,9 @@ def _accepted_range(verdict: Verdict) -> str:
 def intervals_sentence(verdicts: Sequence[Verdict]) -> str:
     """State how much the intervals of a page cover."""
     if all(verdict.level == ALPHA for verdict in verdicts):
-        return "Estimates have 95 % intervals over seeds"
-    return "Intervals over seeds are those that decided: at 95 %, or after several looks at the level beside them"
+        return f"Estimates have 95 % intervals over {seeds_word()}"
+    levels = "at 95 %, or after several looks at the level beside them"
+    return f"Intervals over {seeds_word()} are those that decided: {levels}"
 
 
 def common_scope(verdicts: Sequence[Verdict]) -> str:
@@ -104,7 +106,7 @@ def statistic_text(verdict: Verdict) -> str:
         parts.append(f"accepted: {_accepted_range(verdict)}")
     parts += filter(None, (law_text(verdict), level_text(verdict)))
     if _has_number(verdict):
-        parts.append(f"{verdict.inside} of {count_noun(verdict.n, 'seed')} within")
+        parts.append(f"{verdict.inside} of {counted_seeds(verdict.n)} within")
     return "; ".join(parts)
 
 

@@ -9,6 +9,7 @@ from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
 from lnlab.report.words.path_names import evaluation_words, norm_with_parameters
 from lnlab.report.words.spectral_words import SCOPE_NAMES
+from lnlab.seed_words import seeds_word
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import TIMES
 from lnlab.specfile.values import NONE, site_label
@@ -114,7 +115,7 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
     if high - low <= _AGREEMENT * abs(value):
         exact = format_value(value) if low == high else ""
         text = exact if 0 < len(exact) <= _EXACT_LENGTH else format_number(value, low, high)
-        return f"{text}, all seeds agree" if agree else f"{text} [{text}, {text}]"
+        return f"{text}, all {seeds_word()} agree" if agree else f"{text} [{text}, {text}]"
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
     use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > WIDE_INTERVAL)
     if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
