@@ -19,13 +19,16 @@ _NOT_FINITE = r"(?i)^[+-]?(nan|inf|infinity)$"
 _TRUTH = r"(?i)^(true|false)$"
 _GAPS = "[ _'\u2019\u00a0\u2009\u202f]"
 """What stands between groups of three digits beside the two marks."""
-_SPACED = rf"^[+-]?\d{{1,3}}({_GAPS}\d{{3}})+([.,]\d*)?$"
+_SPACED = rf"^[+-]?[0-9]{{1,3}}({_GAPS}[0-9]{{3}})+([.,][0-9]*)?$"
 _NUMBER = {
-    mark: rf"^[+-]?([1-9]\d{{0,2}}(\{group}\d{{3}})+(\{mark}\d*)?|(\d+\{mark}?\d*|\{mark}\d+)([eE][+-]?\d+)?)$"
+    mark: rf"^[+-]?([1-9][0-9]{{0,2}}(\{group}[0-9]{{3}})+(\{mark}[0-9]*)?"
+    rf"|([0-9]+\{mark}?[0-9]*|\{mark}[0-9]+)([eE][+-]?[0-9]+)?)$"
     for mark, group in ((".", ","), (",", "."))
 }
 """Numbers with that decimal mark; groups of three digits may have the other mark between them."""
-_WHOLE = r"^[+-]?\d+$"
+_WHOLE = r"^[+-]?[0-9]+$"
+_NEARLY = r"^[+-]?[0-9][0-9.,]*[,%][0-9.,]*%?$"
+"""Shares in percent, and digits grouped as in India: no label looks like that."""
 
 
 def typed_frames(frames: Sequence[pl.DataFrame], names: Sequence[str], decimal: str | None) -> list[pl.DataFrame]:
@@ -61,12 +64,14 @@ def typed_frames(frames: Sequence[pl.DataFrame], names: Sequence[str], decimal: 
 def words_among_numbers(column: pl.Series) -> Iterator[tuple[int, str]]:
     """The cells of a column of text that are no numbers, with their rows from 1, if it should have numbers.
 
-    It should where words do not outnumber the numbers, or are all the same, as a dash is that stands for nothing.
+    It should where words do not outnumber the numbers, or are all the same, as a dash is that stands for nothing, or
+    are nearly numbers.
     """
     cells = _plain(column)
     numbers = _is_number(cells)
-    words = cells.filter(~numbers)
-    if numbers.any() and (words.len() - words.null_count() <= numbers.sum() or words.drop_nulls().n_unique() == 1):
+    words = cells.filter(~numbers).drop_nulls()
+    few = numbers.any() and (words.len() <= numbers.sum() or words.n_unique() == 1)
+    if few or words.str.contains(_NEARLY).all():
         rows = (~numbers).fill_null(value=False)
         yield from zip((rows.arg_true() + 1).to_list(), column.filter(rows).to_list(), strict=True)
 
@@ -111,7 +116,7 @@ def _typed(cells: pl.Series, decimal: str | None, *, commas: bool, places: Seque
         both = [_shown(cells, ~cells.str.contains(f"{_NUMBER[mark]}|{_NOT_FINITE}"), places) for mark in _NUMBER]
         what = f"the column '{cells.name}' has two decimal marks, in {both[0]} and in {both[1]}"
         raise LabError(Issue("ambiguous", "", what, "write one mark in all its cells"))
-    open_cells = cells.str.contains(r"\d,\d") | (cells.str.contains(r"\d\.\d") & commas)
+    open_cells = cells.str.contains("[0-9],[0-9]") | (cells.str.contains(r"[0-9]\.[0-9]") & commas)
     if len(marks) > 1 and open_cells.any() and decimal is None:
         shown = _shown(cells, open_cells, places)
         what = f"the column '{cells.name}' has {shown}, with a mark before three digits: thousands or decimals"

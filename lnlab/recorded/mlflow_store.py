@@ -54,9 +54,8 @@ def read_mlflow_database(path: Path) -> list[Source]:
             for file, content in files:
                 Path(folder, file.name).write_bytes(content)
             for run, name, status, experiment in database.execute(_RUNS).fetchall():
-                settings: dict[str, Json] = {"experiment": experiment}
-                for key, value in database.execute("select key, value from params where run_uuid = ?", (run,)):
-                    settings[key] = number_or_word(str(value).strip())
+                stated = database.execute("select key, value from params where run_uuid = ?", (run,))
+                settings = {"experiment": experiment, **{k: number_or_word(str(v).strip()) for k, v in stated}}
                 points = []
                 for key, step, value, is_nan in database.execute(_METRICS, (run,)):
                     number = math.copysign(math.inf, value) if abs(value) >= _INFINITE else float(value)

@@ -155,35 +155,23 @@ def counted_once(runs: Sequence[RecordedRun]) -> tuple[list[RecordedRun], list[R
     as accuracies are, may be equal by chance: they make no copy. Runs that are kept have the seeds of all copies with
     their settings in ``copies``.
     """
-    kept: dict[str, list[tuple[RecordedRun, dict[str, pl.DataFrame]]]] = {}
+    kept: list[RecordedRun] = []
     left: dict[str, list[RecordedRun]] = {}
+    seen: set[str] = set()
     for run in sorted(runs, key=lambda run: run.seed):  # so that arms which are compared in pairs keep the same seed
         variant = digest(run.settings)
-        # Sorted, as two runs may have written the same rows in another order.
-        numbers = {
-            name: rows.sort(
-                [column for column, kind in rows.schema.items() if not kind.is_nested()], maintain_order=True
-            )
-            for name, rows in run.tables.items()
-            if not rows.is_empty()
-        }
-        former = kept.setdefault(variant, [])
-        if _can_tell(numbers) and any(
-            numbers.keys() == other.keys() and all(rows.equals(other[name]) for name, rows in numbers.items())
-            for _, other in former
-        ):
+        numbers = {name: rows for name, rows in run.tables.items() if not rows.is_empty()}
+        # A sum, as two runs may have written the same rows in another order; with 64 bits none is equal by chance.
+        sums = {name: str(rows.hash_rows().sum()) for name, rows in numbers.items()}
+        if (content := digest([variant, sums])) in seen and _can_tell(numbers):
             left.setdefault(variant, []).append(run)
         else:
-            former.append((run, numbers))
+            seen.add(content)
+            kept.append(run)
     copies = {variant: tuple(run.seed for run in of_variant) for variant, of_variant in left.items()}
-    once = [
-        replace(run, copies=tuple(sorted({*run.copies, *copies.get(variant, ())})))
-        for variant, of_variant in kept.items()
-        for run, _ in of_variant
-    ]
+    once = [replace(run, copies=tuple(sorted({*run.copies, *copies.get(digest(run.settings), ())}))) for run in kept]
     places = {run.key: i for i, run in enumerate(runs)}
-    once.sort(key=lambda run: places[run.key])
-    return once, [run for of_variant in left.values() for run in of_variant]
+    return sorted(once, key=lambda run: places[run.key]), [run for of_variant in left.values() for run in of_variant]
 
 
 def _can_tell(numbers: Mapping[str, pl.DataFrame]) -> bool:

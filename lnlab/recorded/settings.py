@@ -76,9 +76,12 @@ def _shown(values: Mapping[str, Json], path: str) -> str:
 
 
 def split_and_quantity(name: str) -> tuple[str, str]:
-    """The split and the quantity of a number by its name: ``val_loss`` and ``val/loss`` are the validation loss."""
+    """The split and the quantity of a number by its name: ``val_loss`` and ``val/loss`` are the validation loss.
+
+    What stands behind one split and names another, as in ``train/val_loss``, is no quantity: the whole name is.
+    """
     for mark in ("/", "_"):
         beginning, separator, rest = name.partition(mark)
         if separator and rest and beginning in SPLIT_OF:
-            return SPLIT_OF[beginning], rest
+            return SPLIT_OF[beginning], rest if split_and_quantity(rest)[1] == rest else name
     return "train", name

@@ -47,8 +47,7 @@ class Source:
             what = f"the field '{taken[0]}' of the pattern is a column of {self.name} already"
             raise LabError(Issue("conflict", "runs", what, "give the field another name"))
         settings = {f"params.{k}" if k in self.rows.columns else k: v for k, v in self.settings.items()}
-        told = [pl.lit(value).alias(name) for name, value in {**settings, **fields}.items()]
-        return self.rows.with_columns(told)
+        return self.rows.with_columns(pl.lit(value).alias(name) for name, value in {**settings, **fields}.items())
 
 
 def yaml_mapping(path: Path, content: bytes) -> dict[str, Any]:

@@ -133,12 +133,22 @@ def test_words_that_tools_write_for_numbers(tmp_path, word, number, kind):
     assert str(cells) == str([] if number is None else [number])
 
 
-@pytest.mark.parametrize("word", ["-", "None", "50%", "diverged", "1.2.3", "2,5 s"])
+@pytest.mark.parametrize("word", ["-", "None", "50%", "diverged", "1.2.3", "2,5 s", "\u0663"])
 def test_any_other_word_among_numbers_is_refused_with_its_row(tmp_path, word):
     path = written(tmp_path / "w.csv", f'opt,seed,step,loss\n{LOSSES}adam,6,1,2\nadam,6,2,"{word}"\n')
     for values in (None, ["loss"]):
         with pytest.raises(LabError, match=rf"column 'loss' has the word '{word}' in row 22 \(opt adam, seed 6\)"):
             lnlab.from_frame(lnlab.read_table(path), axes=["opt"], step="step", values=values)
+
+
+@pytest.mark.parametrize("cell", ["{}0%", "1.{}%", "{},00,000", "1{},50,000"])
+def test_a_column_of_cells_that_are_nearly_numbers_does_not_vanish(tmp_path, cell):
+    """Shares in percent, and digits grouped as in India."""
+    table = lnlab.read_table(
+        written(tmp_path / "t.tsv", table_of([cell.format(s) for s in range(1, 6)], others="12345"))
+    )
+    with pytest.raises(LabError, match=rf"column 'x' has the word '{cell.format(1)}' in row 1"):
+        lnlab.from_frame(table, axes=["opt"])
 
 
 def test_a_dash_for_most_cells_hides_no_column(tmp_path):
@@ -182,6 +192,14 @@ def test_two_names_never_become_one_quantity(first, second, of):
         assert set(frame["split"]) == {of}
         claim = {"id": "r", "kind": "ratio", "of": {"quantity": name, "step": "last", "opt": "b"}, "to": {"opt": "a"}}
         assert runs.judge([{**claim, "equals": 1}])[0].verdict == "supported"
+
+
+def test_a_name_with_two_splits_is_no_role():
+    """By its first word ``train/val_loss`` would be called as the other column is."""
+    rows = [{"opt": "a", "seed": s, "train/val_loss": s * 1.017, "val_loss": s * 2.017} for s in range(1, 6)]
+    runs = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"])
+    for name in ("train/val_loss", "val_loss"):
+        assert runs.frame(name)["value"].to_list() == [row[name] for row in rows]
 
 
 def test_a_column_is_asked_for_by_its_name_or_its_role(tmp_path):
@@ -354,9 +372,9 @@ def test_what_is_no_line_of_json_is_named(tmp_path, text, said):
 
 
 def test_time_grows_with_the_columns_and_not_with_their_square():
-    def seconds(columns):
-        values = {f"c{i}": [i, 2 * i + 1] for i in range(columns)}
-        table = pl.DataFrame({"opt": ["a", "a"], "seed": [1, 2], **values})
+    def seconds(columns, seeds=2):
+        values = {f"c{i}": [i + s / 7 for s in range(seeds)] for i in range(columns)}
+        table = pl.DataFrame({"opt": ["a"] * seeds, "seed": range(seeds), **values})
         start = time.process_time()
         lnlab.from_frame(table, axes=["opt"])
         return time.process_time() - start
@@ -364,6 +382,8 @@ def test_time_grows_with_the_columns_and_not_with_their_square():
     seconds(10)
     few, many = (min(seconds(n) for _ in range(2)) for n in (500, 4000))
     assert many < 24 * max(few, 0.02), "the square of 8 is 64"
+    few, many = (min(seconds(5, n) for _ in range(2)) for n in (250, 2000))
+    assert many < 24 * max(few, 0.02), "of replicates, each was compared with all others"
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_mlflow_folders(tmp_path):
 
 
 def test_mlflow_itself_writes_such_folders(tmp_path, monkeypatch):
-    mlflow = pytest.importorskip("mlflow", reason="needs MLflow: pip install 'lnlab[mlflow]'")
+    mlflow = pytest.importorskip("mlflow", reason="needs MLflow: pip install mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow.set_tracking_uri(tmp_path.as_uri())
     mlflow.set_experiment("placements")

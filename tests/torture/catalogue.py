@@ -9,6 +9,7 @@ from tests.torture import (
     loader_typos,
     loader_values,
     process_faults,
+    recorder_faults,
     worker_faults,
 )
 from tests.torture.faults import FAULTS
@@ -27,5 +28,6 @@ __all__ = [
     "loader_typos",
     "loader_values",
     "process_faults",
+    "recorder_faults",
     "worker_faults",
 ]
