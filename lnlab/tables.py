@@ -260,7 +260,7 @@ class Results:
         evidence: the table ``evidence``: verdicts of other experiments that claims of this one cite.
         scans: those of ``tables`` that are too large to be held whole, as they lie in files. Called with conditions, a
             scan has the rows that meet them. Unless ``exact``, they come in any order, some of them maybe twice.
-        thinned: by run the quantities of whose curves a report keeps no more points than it draws.
+        thinned: by run the quantities of which not every row is there, see ``claims.thinned``.
         derived: rows of quantities that follow from these tables, by name, each built once.
         computed: other values that follow from these tables, by name, see ``once``.
     """

@@ -22,8 +22,7 @@ from lnlab.errors import LabError, SpecError
 from lnlab.execute.devices import device_kind
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
-from lnlab.store.plans import StoredPlan
-from lnlab.store.records.layout import is_report
+from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.store import Store
 from lnlab.training_extra import absent_packages
 
@@ -59,6 +58,9 @@ def compute_missing(
     with _machines(manner) as where:
         while True:
             plan, document = compile_request(request, known, decisions)
+            if made := remembered_decisions(plan, store):
+                decisions = (*decisions, *made)
+                continue
             facts = plan_facts(request, plan, document, known)
             plan = part(plan, known)
             stored = store.keep_plan(plan, request.spec, facts, content=request.content)
@@ -77,9 +79,7 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
         SpecError: every problem of the spec.
     """
     known = load_registries(request.plugins)
-    # A report has no tuning runs: it says what they chose.
-    facts = ((last.facts or {}).get("report") or {}) if (last := _plan_of_report(store)) is not None else {}
-    decisions = tuple(decision_from_json(entry) for entry in facts.get("decisions", ()))
+    decisions: tuple[Decision, ...] = ()
     try:
         while True:
             plan, document = compile_request(request, known, decisions)
@@ -94,11 +94,6 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
         raise
     except LabError:
         return None
-
-
-def _plan_of_report(store: Store) -> StoredPlan | None:
-    """The plan of a report, where the store is what a report holds."""
-    return store.last() if is_report(store.root) else None
 
 
 @contextmanager
@@ -119,9 +114,25 @@ def _machines(manner: RunOptions) -> Iterator[Machines]:
 
 
 def decide_open_choices(plan: Plan, store: Store) -> tuple[Decision, ...]:
-    """The decisions on the open choices of a plan. Empty while one of its runs has not ended by itself."""
+    """The decisions on the open choices of a plan, of its runs or as remembered. Empty while these runs are to come."""
     results = store.found(plan) if plan.undecided else None
-    return decide_tuning(plan.undecided, results) if results and results.ended else ()
+    return decide_tuning(plan.undecided, results) if results and results.ended else remembered_decisions(plan, store)
+
+
+def remembered_decisions(plan: Plan, store: Store) -> tuple[Decision, ...]:
+    """The decisions that a plan of the store states on all open choices of this one, whose runs are not all there.
+
+    A report has no tuning runs: it says what they chose. What was chosen among other candidates, by another rule or on
+    other seeds has another key.
+    """
+    if not plan.undecided or store.found(plan).ended:
+        return ()
+    for stored in plans_newest_first(store.root):
+        stated = ((stored.facts or {}).get("report") or {}).get("decisions", ())
+        made = {entry["key"]: entry for entry in stated}
+        if all(question.key in made for question in plan.undecided):
+            return tuple(decision_from_json(made[question.key]) for question in plan.undecided)
+    return ()
 
 
 def compute_round(

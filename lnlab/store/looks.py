@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 from lnlab.keys import Json
 from lnlab.store import files
-from lnlab.store.records.layout import refuse_report
+from lnlab.store.records.layout import FACTS_FILE, is_report, refuse_report
+from lnlab.userfiles import parse_json
 
 LOOKS_FOLDER = "looks"
 _OF_RUNS = ("sweep", "methods", "select", "profiles")
@@ -33,7 +34,7 @@ def _changes_runs(override: str) -> bool:
 
 
 def read_looks(root: Path, name: str, question: Sequence[str]) -> dict[str, list[dict[str, Json]]]:
-    """The remembered looks of a spec by claim, empty if there are none.
+    """The remembered looks of a spec by claim. Of a report they are those at its rows, whatever spec asks.
 
     Args:
         root: of the store.
@@ -41,6 +42,8 @@ def read_looks(root: Path, name: str, question: Sequence[str]) -> dict[str, list
         question: its profile, or an empty text, and the overrides by which its runs are others.
     """
     looks: dict[str, list[dict[str, Json]]] = {}
+    if is_report(root):
+        return dict(parse_json((root / FACTS_FILE).read_bytes()).get("looks", {}))
     try:
         lines = _path(root, name).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

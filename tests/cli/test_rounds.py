@@ -127,6 +127,22 @@ def test_both_rounds_are_pushed_and_pulled(lnlab, tuned, trained):
     assert (ran["computed"], len(trained.seen)) == (0, seen)
 
 
+def test_what_a_report_has_chosen_is_not_chosen_again(lnlab, tuned, trained):
+    """A report has no tuning runs. A further seed is run at the rates that it states, here and in another store."""
+    assert lnlab("run", "tuned.yaml", "-q").code == 0
+    assert lnlab("report", "tuned.yaml", "--out", "page", "-q").code == 0
+    seen = len(trained.seen)
+    tuned.write_text(SPEC.replace("seeds: 6", "seeds: 7"))
+    assert lnlab("plan", "tuned.yaml", "--store", "page", "--json").json["units"] == {"all": 28, "missing": 4}
+    assert lnlab("pull", "tuned.yaml", "page", "--store", "other").out == "24 units pulled, 0 in the store already\n"
+    ran = lnlab("run", "tuned.yaml", "--json", "--store", "other").json
+    assert (ran["computed"], ran["reused"], ran["tuned"]) == (4, 24, 0)
+    assert [seed for seed, _ in trained.seen[seen:]] == [7] * 4
+    other = SPEC.replace("below: 0.25", "below: 0.3")
+    tuned.write_text(other)
+    assert lnlab("plan", "tuned.yaml", "--store", "other", "--json").json["undecided"]
+
+
 def test_of_shorter_runs_only_those_that_ended_by_themselves_serve_a_longer_one(lnlab, tuned, trained):
     """Two tuning runs diverge at the third update; the other four have made four updates of eight."""
     assert lnlab("run", "tuned.yaml", "-q").code == 0

@@ -129,5 +129,33 @@ def test_a_curve_that_was_thinned_says_so_and_no_claim_is_judged_on_what_is_left
     assert again.thinned == {run: frozenset({"loss"}) for run in ("r1", "r2")}
     of = {"quantity": "loss", "split": "train", "step": 1}
     claim = {"id": "c", "kind": "bound", "says": "it is small", "at_most": 1.0, "of": of}
-    assert "than were drawn" in judge_claim(claim, again).reason
+    assert "no more of loss" in judge_claim(claim, again).reason
     assert thinned_finding({**claim, "of": {"quantity": "gradient_norm"}}, again) is None
+
+
+@pytest.mark.parametrize(
+    ("of", "partial"),
+    [
+        ({"tensor": "w2", "layer": 1}, False),
+        ({"tensor": "w2", "layer": 1, "stack": "decoder", "placement": "post"}, False),
+        ({"tensor": "w1", "layer": 3}, False),
+        ({"tensor": "w1", "layer": [2, 3]}, False),
+        ({"tensor": "w1", "layer": [3, 4]}, True),
+        ({"tensor": "w2"}, True),
+        ({"layer": 1}, True),
+        ({}, True),
+    ],
+)
+def test_of_a_measurement_with_rows_of_some_sites_a_claim_reads_these_alone(tmp_path, of, partial):
+    entry = 'gradient_norm [{"quantity":"gradient_norm","tensor":"w2","layer":1},{"tensor":"w1","layer":[2,3]}]'
+    again = written(tmp_path, replace(trained(), thinned={"r2": frozenset({entry})}))
+    claim = {"id": "c", "kind": "bound", "says": "it is small", "at_most": 1.0}
+    found = thinned_finding({**claim, "of": {"quantity": "gradient_norm", **of}}, again)
+    assert (found is not None) == partial
+
+
+@pytest.mark.parametrize("entry", ["gradient_norm [", "gradient_norm 7", "gradient_norm [7]", 'gradient_norm ["x"]'])
+def test_what_anybody_writes_there_makes_no_row_whole(tmp_path, entry):
+    again = written(tmp_path, replace(trained(), thinned={"r2": frozenset({entry})}))
+    claim = {"id": "c", "kind": "bound", "says": "it is small", "at_most": 1.0, "of": {"quantity": "gradient_norm"}}
+    assert thinned_finding(claim, again) is not None

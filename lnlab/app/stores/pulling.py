@@ -1,16 +1,17 @@
-"""``lnlab pull``: the units that a spec lacks, taken from another place once each of them is what it says."""
+"""``lnlab pull``: the units that a spec lacks, taken from elsewhere once each is what it says: a place or a report."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.app.compute import decide_open_choices
+from lnlab.app.compute import decide_open_choices, remembered_decisions
 from lnlab.app.formats import format_quantity
 from lnlab.app.plan_facts import plan_facts
-from lnlab.app.request import Request, compile_request
+from lnlab.app.request import Request, compile_request, open_store
 from lnlab.app.stores.pushing import TRANSFER_THREADS
 from lnlab.app.stores.unit_checks import Refused, check_stretch
 from lnlab.committed.registries import load_registries
@@ -18,12 +19,21 @@ from lnlab.errors import StoreError
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.store import files
+from lnlab.store.looks import add_looks, question_of_looks, read_looks
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.packing import PackWriter, packs_locked
+from lnlab.store.records.coverage import COMPLETE_STATUSES
 from lnlab.store.records.layout import in_stretch_order, trajectory_folder
 from lnlab.store.records.records import StoreReader, TrajectoryContents
 from lnlab.store.remote import Remote, Untrusted, segment_place
-from lnlab.store.segments import MOST_MANIFESTS, Segment, manifest_names, question_of, read_manifest
+from lnlab.store.segments import (
+    MOST_MANIFESTS,
+    Segment,
+    encode_segment,
+    manifest_names,
+    question_of,
+    read_manifest,
+)
 from lnlab.store.stretch import Stretch
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
@@ -94,24 +104,94 @@ def pull_units(
         Untrusted: something there is not what it says.
         StoreError: the place cannot be read, or the store cannot be written.
     """
-    known = load_registries(request.plugins)
     content = read_user_file(request.spec, "spec", LARGEST_SPEC) if request.content is None else request.content
     allowance = _Allowance(remote.url, limit)
     question = question_of(digest_bytes(content), request.profile, request.overrides)
     seen = 0
+
+    def take(pending: Mapping[str, TrajectoryRequest]) -> int:
+        nonlocal seen
+        listed, manifests = _listed(remote, question, pending, allowance)
+        seen += manifests
+        return _pull_stage(store, remote, pending, listed, allowance, report)
+
+    pulled = _pull_stages(store, request, take)
+    if pulled is None:
+        raise StoreError(_nothing_of(request, remote.url, any_runs=seen > 0))
+    return pulled
+
+
+def pull_report(store: "Store", request: Request, folder: Path, limit: int) -> Pull:
+    """Take the units that a spec lacks from a report, with what was chosen there and how often its claims were judged.
+
+    Args:
+        store: the store.
+        request: the question.
+        folder: of the report.
+        limit: bytes of rows that may be read, counted as they lie in memory.
+
+    Raises:
+        SpecError: every problem of the spec.
+        ReportError: the report cannot be read.
+        Untrusted: a unit is not what its record says.
+        StoreError: nothing of the spec is in the report, or the store cannot be written.
+    """
+    source = open_store(folder)
+    allowance = _Allowance(str(folder), limit)
+
+    def take(pending: Mapping[str, TrajectoryRequest]) -> int:
+        reader, here = StoreReader(source.root), StoreReader(store.root)
+        useful = []
+        for trajectory, there in reader.read_all(pending):
+            checked = []
+            for stretch in there.stretches:
+                if stretch.record.outcome["status"] in COMPLETE_STATUSES:
+                    segment, content = encode_segment(stretch)
+                    home = trajectory_folder(store.root, trajectory) / segment.stretch
+                    try:
+                        checked.append(check_stretch(home, segment.split(content), allowance.take))
+                    except Refused as error:
+                        raise Untrusted(str(folder), str(error)) from error
+            if checked and _is_useful(here.read(trajectory), checked, pending[trajectory]):
+                useful.append(checked)
+        _add_stretches(store, chain.from_iterable(useful))
+        return len(useful)
+
+    pulled = _pull_stages(store, request, take, source)
+    if pulled is None:
+        raise StoreError(_nothing_of(request, str(folder), any_runs=True))
+    question = question_of_looks(request.profile, request.overrides)
+    add_looks(store.root, request.spec.stem, question, read_looks(source.root, request.spec.stem, question))
+    return pulled
+
+
+def _pull_stages(
+    store: "Store",
+    request: Request,
+    take: Callable[[Mapping[str, TrajectoryRequest]], int],
+    source: "Store | None" = None,
+) -> Pull | None:
+    """Take what each stage of a request lacks, and remember its plan. None: there is nothing of it, here or there.
+
+    Args:
+        store: the store.
+        request: the question.
+        take: puts what a place has of these units into the store, and returns how many it had.
+        source: a store whose plans say what was chosen on tuning seeds.
+    """
+    known = load_registries(request.plugins)
     decisions: tuple[Decision, ...] = ()
     new = present = absent = 0
     while True:
         plan, document = compile_request(request, known, decisions)
+        if source is not None and (made := remembered_decisions(plan, source)):
+            decisions = (*decisions, *made)
+            continue
         pending = {
             unit.key: TrajectoryRequest(unit.steps, {m.key: m.step for m in unit.measurements})
             for unit, _ in store.pending(plan)
         }
-        taken = 0
-        if pending:
-            listed, manifests = _listed(remote, question, pending, allowance)
-            seen += manifests
-            taken = _pull_stage(store, remote, pending, listed, allowance, report)
+        taken = take(pending) if pending else 0
         new, absent = new + taken, absent + len(pending) - taken
         present += len(plan.trajectories) - len(pending)
         chosen = decide_open_choices(plan, store)
@@ -119,7 +199,7 @@ def pull_units(
             break
         decisions = (*decisions, *chosen)
     if not new and not present:
-        raise StoreError(_nothing_of(request, remote, any_manifest=seen > 0))
+        return None
     store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
     return Pull(new, present, absent)
 
@@ -157,12 +237,12 @@ def _listed(
     return found, len(read)
 
 
-def _nothing_of(request: Request, remote: Remote, *, any_manifest: bool) -> Issue:
+def _nothing_of(request: Request, place: str, *, any_runs: bool) -> Issue:
     """Why nothing was there."""
-    if not any_manifest:
-        return Issue("not-run", remote.url, "holds no runs", "name the place that lnlab push wrote to")
+    if not any_runs:
+        return Issue("not-run", place, "holds no runs", "name a report, or the place that lnlab push wrote to")
     what = f"has no run of {request.spec} as it is computed here"
-    return Issue("unreachable", remote.url, what, "other versions of lnlab, of a piece or of a corpus have other keys")
+    return Issue("unreachable", place, what, "other versions of lnlab, of a piece or of a corpus have other keys")
 
 
 def _pull_stage(
@@ -205,27 +285,45 @@ def _pull_stage(
             threads.shutdown(cancel_futures=True)
         useful = []
         for trajectory in sorted(lacking):
-            stored, request = reader.read(trajectory), pending[trajectory]
             checked = _checked(store, folder, trajectory, lacking[trajectory], allowance.take)
-            by_name = {stretch.record.folder.name: stretch for stretch in [*stored.stretches, *checked]}
-            together = TrajectoryContents([by_name[name] for name in in_stretch_order(by_name)])
-            before, after = missing_of_request(stored, request), missing_of_request(together, request)
-            # It is useful only where the unit lacks less with these stretches than without them.
-            if before is not None and (after is None or len(after.measurements) < len(before.measurements)):
+            if _is_useful(reader.read(trajectory), checked, pending[trajectory]):
                 useful.append(trajectory)
-        with packs_locked(store.root) as acquired:
-            if not acquired:
-                what = "another lnlab is changing the packs of this store"
-                raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
-            writer = PackWriter(store.root)
-            for trajectory in useful:
-                # Read again, so that the rows of one stretch at a time are in memory.
-                for stretch in _checked(store, folder, trajectory, lacking[trajectory], lambda _: None):
-                    writer.add(stretch, stretch.tables())
-                    if writer.is_full:
-                        writer.close()
-            writer.close()
+        # Read again, so that the rows of one stretch at a time are in memory.
+        _add_stretches(
+            store,
+            (
+                stretch
+                for trajectory in useful
+                for stretch in _checked(store, folder, trajectory, lacking[trajectory], lambda _: None)
+            ),
+        )
     return len(useful)
+
+
+def _is_useful(stored: TrajectoryContents, arrived: Sequence[Stretch], request: TrajectoryRequest) -> bool:
+    """Whether a unit lacks less with these stretches than without them."""
+    by_name = {stretch.record.folder.name: stretch for stretch in [*stored.stretches, *arrived]}
+    together = TrajectoryContents([by_name[name] for name in in_stretch_order(by_name)])
+    before, after = missing_of_request(stored, request), missing_of_request(together, request)
+    return before is not None and (after is None or len(after.measurements) < len(before.measurements))
+
+
+def _add_stretches(store: "Store", stretches: Iterable[Stretch]) -> None:
+    """Put checked stretches into packs of the store.
+
+    Raises:
+        StoreError: another process changes the packs, or the store cannot be written.
+    """
+    with packs_locked(store.root) as acquired:
+        if not acquired:
+            what = "another lnlab is changing the packs of this store"
+            raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
+        writer = PackWriter(store.root)
+        for stretch in stretches:
+            writer.add(stretch, stretch.tables())
+            if writer.is_full:
+                writer.close()
+        writer.close()
 
 
 def _batches(segments: Iterable[Segment]) -> Iterator[list[Segment]]:

@@ -19,10 +19,6 @@ from lnlab.tables import table_schema
 if TYPE_CHECKING:
     from pathlib import Path
 
-MOST_ROWS = 2_000_000
-"""Rows of one file: a few bytes of Parquet can unfold to billions."""
-LARGEST_UNFOLDED = 128 * 1024 * 1024
-"""Bytes of the rows of a file in memory."""
 LONGEST_TEXT = 4_000
 _KEY = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -67,6 +63,9 @@ def check_stretch(folder: "Path", contents: Mapping[str, bytes], count: Callable
 
 def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record:
     fields = from_checksummed_json(contents[RECORD_FILE], folder / RECORD_FILE)
+    thinned = fields.pop("thinned", [])
+    if not isinstance(thinned, list) or not all(isinstance(name, str) for name in thinned):
+        raise Refused(f"{where}: the quantities that its record calls thinned are none")
     # An integer is meant: True would pass for one.
     if fields.keys() != _FIELDS.keys() or any(type(fields[name]) is not kind for name, kind in _FIELDS.items()):
         raise Refused(f"{where}: its record lacks a field, or has one of another type")
@@ -81,17 +80,16 @@ def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record
     outcome = fields["outcome"]
     if outcome.keys() != table_schema("outcomes").keys() or outcome["steps"] != fields["steps"]:
         raise Refused(f"{where}: its outcome is not one of this record")
-    if any(len(value) > LONGEST_TEXT for value in outcome.values() if isinstance(value, str)):
-        raise Refused(f"{where}: a text of its outcome is too long")
-    lists = {name: tuple(fields[name]) for name in ("asked", "measurements")}
+    if any(len(value) > LONGEST_TEXT for value in (*outcome.values(), *thinned) if isinstance(value, str)):
+        raise Refused(f"{where}: a text of its record is too long")
+    lists = {name: tuple(fields[name]) for name in ("asked", "measurements")} | {"thinned": tuple(thinned)}
     return Record(folder=folder, **{**fields, **lists})
 
 
 def _unfolded(table: str, sizes: ParquetSizes) -> int:
     """Bytes that the rows of a table take in memory: equal ones take none in a page, and yet their room here."""
-    return max(
-        sizes.unfolded, sizes.rows * sum(16 if kind == pl.String else 8 for kind in table_schema(table).values())
-    )
+    width = sum(16 if kind == pl.String else 8 for kind in table_schema(table).values())
+    return max(sizes.unfolded, max(sizes.rows, sizes.values) * width)
 
 
 def _check_rows(where: str, table: str, content: bytes, record: Record, count: Callable[[int], None]) -> None:
@@ -101,20 +99,15 @@ def _check_rows(where: str, table: str, content: bytes, record: Record, count: C
         sizes = parquet_sizes(content)
     except Unsized as error:
         raise Refused(f"{where}: it cannot be read as Parquet") from error
-    if max(sizes.rows, sizes.values) > MOST_ROWS:
-        raise Refused(f"{where}: it has more than {MOST_ROWS:,} rows")
-    unfolded = _unfolded(table, sizes)
-    if unfolded > LARGEST_UNFOLDED:
-        raise Refused(f"{where}: it unfolds to {unfolded:,} bytes, and may to {LARGEST_UNFOLDED:,}")
-    count(unfolded)
+    count(_unfolded(table, sizes))
     try:
         rows = pl.scan_parquet(BytesIO(content))
         schema = rows.collect_schema()
         expected = table_schema(table)
         if not schema.items() <= expected.items():
             raise Refused(f"{where}: its columns are not those of the table {table}")
-        if rows.select(pl.len()).collect().item() > MOST_ROWS:
-            raise Refused(f"{where}: it has more than {MOST_ROWS:,} rows")
+        if rows.select(pl.len()).collect().item() > sizes.rows:
+            raise Refused(f"{where}: it has more rows than its headers say")
         frame = rows.collect()
     # Over some damaged files Polars panics, which is none of its errors.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, OverflowError) as error:

@@ -65,7 +65,7 @@ def pull(
         str | None,
         typer.Argument(
             metavar="[SOURCE]",
-            help="What lnlab push wrote to: a folder or a URL; as lnlab.toml says if not given.",
+            help="A report, or what lnlab push wrote to: a folder or a URL; as lnlab.toml says if not given.",
         ),
     ] = None,
     profile: Profile = None,
@@ -77,7 +77,9 @@ def pull(
     ] = 2.0,
     quiet: Quiet = False,
 ) -> None:
-    """Take the runs that a spec lacks from another place into the store.
+    """Take the runs that a spec lacks from another place, or from a report, into the store.
+
+    A report brings what was chosen on its tuning seeds, and how often its claims were judged, as well.
 
     The place is not trusted: names there are digests and nothing else, sizes are checked before anything is read, and
     every row must have the digest in its record. The spec is compiled here, and a unit is taken under the key that
@@ -86,14 +88,18 @@ def pull(
     the store as it was. After a signal or a lost connection the same command resumes. Only computing again shows that
     the numbers are right: lnlab verify --level 2.
     """
-    from lnlab.app.stores.pulling import pull_units
+    from lnlab.app.stores.pulling import pull_report, pull_units
+    from lnlab.report.contents import is_report
     from lnlab.store.remote import open_remote
 
     store = open_store(folder, spec)
-    remote = open_remote(_place(spec, source))
+    place = _place(spec, source)
     request = request_for(spec, profile, overrides, plugins)
-    with _bytes_shown("arrived", quiet=quiet) as show:
-        pulled = pull_units(store, request, remote, int(limit * _GIB), show)
+    if is_report(Path(place)):
+        pulled = pull_report(store, request, Path(place), int(limit * _GIB))
+    else:
+        with _bytes_shown("arrived", quiet=quiet) as show:
+            pulled = pull_units(store, request, open_remote(place), int(limit * _GIB), show)
     out().print(f"{format_count(pulled.new, 'unit')} pulled, {pulled.present:,} in the store already")
     if pulled.absent:
         err().print(f"{format_count(pulled.absent, 'unit')} not there: {request.command('run')} computes the rest")

@@ -47,9 +47,9 @@ def refuse_report(root: Path) -> None:
         StoreError: it is that.
     """
     if is_report(root):
-        own = f"mkdir -p .lnlab/packs && cp -r {root / 'packs'}/* .lnlab/packs"
         what = "belongs to a report, to which nothing is added"
-        raise StoreError(Issue("unwritable", str(root), what, f"compute in a store that has its runs: {own}"))
+        own = f"compute in a store of your own: lnlab pull SPEC {root.parent}, then lnlab run SPEC"
+        raise StoreError(Issue("unwritable", str(root), what, own))
 
 
 def trajectory_folder(root: Path, key: str) -> Path:

@@ -29,8 +29,8 @@ class Record:
         measurements: measurements that were taken, and are here whole.
         outcome: its row of ``outcomes``.
         files: file name -> SHA-256.
-        thinned: the quantities of whose curves not every point is here. Of work that was computed here there is none: a
-            report keeps the points that it draws.
+        thinned: the quantities of which not every row is here, see ``claims.thinned``. Of work that was computed here
+            there is none.
     """
 
     folder: Path
@@ -55,7 +55,8 @@ class Record:
 
     def content(self) -> bytes:
         """The bytes of ``record.json``."""
-        fields = ("trajectory", "first_step", "steps", "asked", "measurements", "outcome", "files")
+        fields = ["trajectory", "first_step", "steps", "asked", "measurements", "outcome", "files"]
+        fields += ["thinned"] if self.thinned else []
         return to_checksummed_json({name: getattr(self, name) for name in fields})
 
     def read(self, name: str) -> bytes:
@@ -93,4 +94,5 @@ def parse_record(folder: Path, content: bytes) -> Record:
             raise CorruptFile(f"{path} belongs to another trajectory")
         fields["asked"] = tuple(fields["asked"])
         fields["measurements"] = tuple(fields["measurements"])
+        fields["thinned"] = tuple(fields.get("thinned", ()))
         return Record(folder=folder, **fields)
