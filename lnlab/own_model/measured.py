@@ -20,7 +20,7 @@ from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.printable import printable
-from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, counted_once, results_of_runs, run_label
+from lnlab.recorded.runs import STATISTICS, RecordedRun, counted_once, results_of_runs, run_label
 from lnlab.recorded.settings import split_and_quantity
 from lnlab.specfile.expressions import EXPRESSION
 from lnlab.tables import AXIS_PREFIX, Results, table_schema
@@ -79,7 +79,7 @@ class Measurements:
             which = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
             verb = "have" if len(copies) > 1 else "has"
             remedy = "let the seed set the weights and the order of the batches"
-            what = f"{which}: {verb} the numbers of an earlier {single[0].unit or 'seed'}, counted once; {remedy}"
+            what = f"{which}: {verb} the numbers of an earlier seed, counted once; {remedy}"
             warnings.warn(what, stacklevel=3)
         probes = list({canonical(choice): dict(choice) for run in single for choice in run.probes}.values())
         return cls(results_of_runs(single, axes), probes, tuple(single))
@@ -125,7 +125,7 @@ class Measurements:
     def paths(self) -> pl.DataFrame:
         """``run stack layer sublayer tensor path``: the name of the parameter or module at every address."""
         rows = [(run.key, *address) for run in self.runs for address in run.paths]
-        site_schema = {name: table_schema("sites")[name] for name in SITE_COLUMNS}
+        site_schema = {name: table_schema("sites")[name] for name in ("stack", "layer", "sublayer", "tensor")}
         schema: dict[str, Any] = {"run": pl.String, **site_schema, "path": pl.String}
         return pl.DataFrame([list(column) for column in zip(*rows, strict=True)] if rows else None, schema=schema)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+import polars as pl
 import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
@@ -37,10 +38,10 @@ from lnlab.own_model.subject import Subject, clear_hooks, forward_hooks
 from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
 from lnlab.probes.probe import State, evaluating
 from lnlab.randomness import Draw
-from lnlab.recorded.runs import RecordedRun, frame_of_rows
+from lnlab.recorded.runs import RecordedRun
 from lnlab.registry import Choice, Flawed
 from lnlab.report.words.wording import join_words
-from lnlab.tables import Row
+from lnlab.tables import Row, frame
 
 ModelBuilder = Callable[[int], nn.Module]
 DEFAULT_SEEDS = 5
@@ -145,11 +146,12 @@ def measure_model(
                 settings: dict[str, Json] = {"model": {"kind": name}}
                 if norms_over_batches(subject.module):
                     settings["statistics"] = statistics
+                at = pl.lit(step, pl.Int64).alias("step")
                 runs[known] = RecordedRun(
                     name=name,
                     settings=settings,
                     seed=seed,
-                    tables={table: frame_of_rows(table, rows, step) for table, rows in by_table.items()},
+                    tables={table: frame(table, rows).insert_column(0, at) for table, rows in by_table.items()},
                     steps=step or None,
                     done=step,
                     parameters=sum(p.numel() for p in subject.module.parameters() if p.requires_grad),

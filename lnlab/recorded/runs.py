@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,10 @@ from lnlab.recorded.folder import ROW_TABLES, RunFolder, tables_of_rows
 from lnlab.recorded.settings import leaves
 from lnlab.seed_words import UNIT
 from lnlab.specfile.values import value_label
-from lnlab.tables import CLUSTERS, ENDED_EARLY, TRAINED_ELSEWHERE, Results, Row, frame, table_schema
+from lnlab.tables import CLUSTERS, ENDED_EARLY, TRAINED_ELSEWHERE, Results, frame, table_schema
 
 STATISTICS = "statistics"
 """The setting that says what norms over batches used while they were measured."""
-SITE_COLUMNS = ("stack", "layer", "sublayer", "tensor")
 UNCLOSED = "was not closed"
 """Why a run whose folder says that it still runs is taken for interrupted."""
 _TELLING_DIGITS = 12
@@ -152,8 +152,8 @@ def counted_once(runs: Sequence[RecordedRun]) -> tuple[list[RecordedRun], list[R
 
     A copy has the settings of a run with a smaller seed, and its value of each quantity at each step and place. It
     comes from a loop that does not use its seed, or from a row that was written under several. Few and short numbers,
-    as accuracies are, may be equal by chance: they make no copy. Runs that are kept have the seeds of all copies with
-    their settings in ``copies``.
+    as accuracies are, may be equal by chance: they make no copy. Nor are replicates that are no seeds copies. Runs that
+    are kept have the seeds of all copies with their settings in ``copies``.
     """
     kept: list[RecordedRun] = []
     left: dict[str, list[RecordedRun]] = {}
@@ -163,7 +163,8 @@ def counted_once(runs: Sequence[RecordedRun]) -> tuple[list[RecordedRun], list[R
         numbers = {name: rows for name, rows in run.tables.items() if not rows.is_empty()}
         # A sum, as two runs may have written the same rows in another order; with 64 bits none is equal by chance.
         sums = {name: str(rows.hash_rows().sum()) for name, rows in numbers.items()}
-        if (content := digest([variant, sums])) in seen and _can_tell(numbers):
+        # Documents may have equal numbers, as those of one length have; seeds have not.
+        if (content := digest([variant, sums])) in seen and run.unit is None and _can_tell(numbers):
             left.setdefault(variant, []).append(run)
         else:
             seen.add(content)
@@ -185,8 +186,14 @@ def _can_tell(numbers: Mapping[str, pl.DataFrame]) -> bool:
             values |= set(rows.filter(pl.col("quantity").ne_missing("learning_rate"))["value"].drop_nulls().to_list())
         elif rows.height:
             return True  # a spectrum or a histogram
-    digits = (repr(abs(x)).partition("e")[0].replace(".", "").strip("0") for x in values if math.isfinite(x))
-    return sum(map(len, digits)) >= _TELLING_DIGITS
+    return sum(map(_digits, filter(math.isfinite, values))) >= _TELLING_DIGITS
+
+
+def _digits(x: float) -> int:
+    """The significant digits of a number. Of a share of few items, 281/300, they are those of 281."""
+    share = Fraction(abs(x)).limit_denominator(100_000)
+    written = str(share.numerator) if float(share) == abs(x) else repr(x).partition("e")[0]
+    return len(written.strip("-").replace(".", "").strip("0"))
 
 
 def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = None) -> Results:
@@ -249,13 +256,6 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
 def frame_without_rows(table: str) -> pl.DataFrame:
     """An empty table with ``run variant seed step`` in front."""
     return pl.DataFrame(schema={**_KEYS, **table_schema(table)})
-
-
-def frame_of_rows(table: str, rows: Sequence[Row], step: int) -> pl.DataFrame:
-    """Rows of a table, with their step in front."""
-    schema: dict[str, Any] = {"step": pl.Int64, **table_schema(table)}
-    columns = {name: [row.get(name) for row in rows] for name in schema} | {"step": [step] * len(rows)}
-    return pl.DataFrame(columns, schema)
 
 
 def run_label(run: RecordedRun) -> str:

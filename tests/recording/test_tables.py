@@ -335,6 +335,16 @@ def test_what_is_no_table_of_runs_is_one_line(table, given, said):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("values", "unit"), [([281 / 300, 2 / 3, 281 / 300, 7 / 9], None), ([0.123456789012345] * 4, "document")]
+)
+def test_equal_shares_and_equal_documents_are_no_copies(values, unit):
+    """Of 300 examples two seeds may have 281 right each, however many digits that share has."""
+    frame = {"opt": ["a"] * 4, "seed": [1, 2, 3, 4], "acc": values}
+    runs = lnlab.from_frame(frame, axes=["opt"], unit=unit)
+    assert runs.frame("acc")["value"].to_list() == values
+
+
 def test_seeds_as_text_are_exact(tmp_path):
     path = written(tmp_path / "s.csv", f"opt,seed,loss\na,{2**53},1\na,{2**53 + 1},2\n")
     assert lnlab.from_frame(lnlab.read_table(path), axes=["opt"]).results.runs["seed"].to_list() == [2**53, 2**53 + 1]
