@@ -89,6 +89,11 @@ class Issue:
         """The path in the data, or the empty path where the place is none."""
         return self.place if isinstance(self.place, tuple) else ()
 
+    @property
+    def about_key(self) -> bool:
+        """Whether the key is wrong, not its value."""
+        return self.code == "unknown-key"
+
     def below(self, *prefix: str | int) -> "Issue":
         """The same issue seen from further up in the data."""
         return replace(self, place=(*prefix, *self.path))

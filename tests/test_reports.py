@@ -18,7 +18,8 @@ from lnlab.committed.judging import equal_verdicts
 from lnlab.committed.locks.lock_report import read_lock
 from lnlab.committed.matching import match_runs
 from lnlab.compile.decisions import decision_from_json
-from lnlab.compile.front import compile_front, setting_namer
+from lnlab.compile.plan import compile_front
+from lnlab.compile.resolve.resolve import setting_namer
 from lnlab.report.folder import read_folder
 from lnlab.report.question import claims_with_choices
 from lnlab.report.registries import FRAME_REGISTRIES
@@ -49,7 +50,8 @@ def test_the_first_verdict_of_each_kind_follows_from_the_rows(folder):
         [decision_from_json(each) for each in facts.decisions],
     )
     front = compile_front(document, EVERY, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
-    matched = match_runs(results, front.settings, front.seeds, setting_namer(EVERY))
+    settings = [(variant.setting, point) for variant, point in zip(front.variants, front.points, strict=True)]
+    matched = match_runs(results, settings, front.seeds, setting_namer(EVERY))
     assert not matched.absent
     assert matched.results.runs.equals(results.runs)
     assert matched.results.axes.equals(results.axes)

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.front import sound_claims
+from lnlab.compile.check import sound_claims
 from lnlab.compile.plan import compile_plan
 from lnlab.compile.reference.schema import spec_schema
 from lnlab.corpora.files.fetch import data_roots

@@ -135,7 +135,7 @@ def equal_verdicts(one: "Verdict", other: "Verdict") -> bool:
 
 def claims_as_judged(facts: "ReportFacts", known: "Registries") -> "dict[str, Claim]":
     """Return the claims of the spec in a report by id. Claims that today's grammar refuses are left out."""
-    from lnlab.compile.front import sound_claims
+    from lnlab.compile.check import sound_claims
     from lnlab.report.question import claims_with_choices
     from lnlab.specfile.load import parse_leniently
 
@@ -155,7 +155,7 @@ def locate_claim_problem(
         profile: its profile.
         overrides: the arguments of ``-s``.
     """
-    from lnlab.compile.front import located_issues
+    from lnlab.compile.check import located_issues
     from lnlab.report.registries import FRAME_REGISTRIES
 
     part, claim, *keys = problem.where.split(".", 2)

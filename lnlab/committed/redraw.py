@@ -17,7 +17,8 @@ from lnlab.committed.model_graphs import model_graphs
 from lnlab.committed.planned_criteria import with_frozen_criteria
 from lnlab.compile.decisions import decision_from_json, decisions_to_json
 from lnlab.compile.digests import plan_identity
-from lnlab.compile.front import compile_front, setting_namer
+from lnlab.compile.plan import compile_front
+from lnlab.compile.resolve.resolve import setting_namer
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
@@ -99,7 +100,8 @@ def judge_report(
     front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
     _refuse_other_probes(resolved_probes(front.experiment, known), facts.probes, folder, known)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
-    matched = match_runs(results, front.settings, front.seeds, setting_namer(known))
+    settings = [(variant.setting, point) for variant, point in zip(front.variants, front.points, strict=True)]
+    matched = match_runs(results, settings, front.seeds, setting_namer(known))
     evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
     asked = replace(matched.results, evidence=evidence)
     overlays = facts.profile, facts.overrides
@@ -116,7 +118,7 @@ def judge_report(
     if any(decision.grid for decision in front.decisions):
         fields["decisions"] = tuple(decisions_to_json(front.decisions))
     # Where every setting has runs in this report, its models are those that the report has drawn.
-    fields["models"] = model_graphs(front.sections, front.settings, known, {} if matched.absent else facts.models)
+    fields["models"] = model_graphs(front.sections, settings, known, {} if matched.absent else facts.models)
     if document.text != facts.spec:  # the digest of an unchanged text stays
         question = plan_identity(facts.name, document.text.encode(), *overlays, ())
         fields |= {"spec": document.text, "digest": digest([*question, "runs", sorted(results.runs["run"])])}

@@ -3,7 +3,7 @@
 A pass takes the spec as checked so far. It returns the spec with its additions, and the issues that it found.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -14,29 +14,25 @@ from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.interned import unevaluated
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
-from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
+from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep, variants_of
 from lnlab.compile.same_runs import same_run_issues
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.citations import answer_issues, citation_issues, cited_inputs
-from lnlab.compile.selection.claim_seeds import claims_of_grids, default_references
+from lnlab.compile.selection.claim_seeds import claims_of_grids
 from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids, unknown_grids
-from lnlab.compile.selection.inheritance import with_claims_written_out
+from lnlab.compile.selection.inheritance import whole_spec
 from lnlab.compile.selection.probe_times import measurement_issues, probe_time_issues
 from lnlab.compile.selection.requested import resolve_requests
 from lnlab.compile.source_runs import resolve_sources
-from lnlab.compile.source_spans import as_read
-from lnlab.compile.sweep.overlay import merge_spec
-from lnlab.compile.tuning.problems import plan_tuning, variants_of
+from lnlab.compile.tuning.problems import plan_tuning
 from lnlab.compile.tuning.select import resolve_selects
-from lnlab.errors import SpecError
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.registry import Flawed, Roots
-from lnlab.select.variants import Variants
+from lnlab.registry import Choice, Flawed, Roots
 from lnlab.specfile.citations import EVIDENCE
 from lnlab.specfile.columns import GRID
+from lnlab.specfile.experiment import ClaimText, Experiment
 from lnlab.specfile.load import SpecDocument
-from lnlab.specfile.override import Override, parse_override
 from lnlab.specfile.read import read_experiment
 
 MOST_RUNS = 150_000
@@ -64,10 +60,9 @@ def check_spec(
     epoch, peak memory, the runs that others begin with. Without ``other_profiles`` the lines of those that are not
     chosen are not checked. ``ancestors`` are the specs whose runs begin with these.
     """
-    changes, unreadable = parse_overrides(overrides)
     # None also says that no file is read (``Checked.reads_files``).
     available_memory = (machine_memory() if memory is None else memory) if files else None
-    begun = _begin(document, profile, changes, ContentKeys(registries, roots), memory=available_memory)
+    begun = _begin(document, profile, overrides, ContentKeys(registries, roots), memory=available_memory)
     checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
     issues = begun.merged.located(issues)
     # Of the profiles that are not chosen, as far as their first points show it, what is wrong with their own lines.
@@ -77,7 +72,7 @@ def check_spec(
             other = _begin(document, name, (), checked.content_keys, limit=PROFILE_POINTS)
             found = other.merged.located(run_passes(PASSES_OF_A_PROFILE, other)[1])
             issues += [issue for issue in found if issue.path[:2] == ("profiles", name)]
-    return replace(checked, issues=as_read([*unreadable, *issues], document))
+    return replace(checked, issues=document.as_read(issues))
 
 
 def grammar_issues(document: SpecDocument, *, profile: str | None, overrides: Sequence[str]) -> list[Issue]:
@@ -85,22 +80,38 @@ def grammar_issues(document: SpecDocument, *, profile: str | None, overrides: Se
 
     They are a part of the issues that ``check_spec`` finds, known before any piece is imported.
     """
-    changes, unreadable = parse_overrides(overrides)
-    merged = with_claims_written_out(merge_spec(document, profile, changes), {})
-    issues = merged.located([*merged.issues, *read_experiment(merged.data).issues])
-    return as_read([*unreadable, *issues], document)
+    merged = whole_spec(document, profile, overrides, {})
+    return document.as_read(merged.located([*merged.issues, *read_experiment(merged.data).issues]))
 
 
-def parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[Issue]]:
-    """The overrides that can be read, and what is wrong with the others."""
-    overrides: list[Override] = []
-    unreadable: list[Issue] = []
-    for argument in arguments:
-        try:
-            overrides.append(parse_override(argument))
-        except SpecError as error:
-            unreadable += error.issues
-    return overrides, unreadable
+def sound_claims(
+    document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]
+) -> tuple[Experiment, list[tuple[ClaimText, Choice]]]:
+    """Every claim that can be resolved, with its resolved parameters. Flawed claims do not affect the others."""
+    checked = check_spec(document, registries, (), profile=profile, overrides=overrides, files=False)
+    texts = {claim.id: claim for claim in checked.experiment.claims}
+    return checked.experiment, [(texts[str(claim.path[1])], claim.choice) for claim in checked.requests.claims]
+
+
+def located_issues(
+    issues: Iterable[Issue],
+    document: SpecDocument,
+    registries: Registries,
+    profile: str | None,
+    overrides: Sequence[str],
+) -> list[Issue]:
+    """Issues of claims and sections as the user reads them, each once, in the order of the file.
+
+    A part that a claim inherits is located in its section. A requirement by id is located at the claim of that id.
+
+    Args:
+        issues: with paths ``claims.<id>.<key>``, ``report.<number>.<key>``, or of the spec itself.
+        document: the spec.
+        registries: those of claims and sections.
+        profile: its profile.
+        overrides: the arguments of ``-s``.
+    """
+    return document.as_read(whole_spec(document, profile, overrides, registries).located(issues))
 
 
 def run_passes(passes: Sequence[Pass], checked: Checked) -> tuple[Checked, list[Issue]]:
@@ -115,7 +126,7 @@ def run_passes(passes: Sequence[Pass], checked: Checked) -> tuple[Checked, list[
 def _begin(
     document: SpecDocument,
     profile: str | None,
-    overrides: Sequence[Override],
+    overrides: Sequence[str],
     content_keys: ContentKeys,
     *,
     memory: int | None = None,
@@ -123,7 +134,7 @@ def _begin(
 ) -> Checked:
     """A spec in one of its profiles, read and not yet checked."""
     registries = content_keys.registries
-    merged = with_claims_written_out(merge_spec(document, profile, overrides), registries)
+    merged = whole_spec(document, profile, overrides, registries)
     reading = read_experiment(merged.data)
     return Checked(
         document=document,
@@ -208,9 +219,9 @@ def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
     apart: dict[tuple[str, str], Issue] = {}
     # Of what is chosen the candidates are compared where the choice is planned.
     grids_of_runs: dict[tuple[str, ...], set[int]] = {}
-    for setting, own in zip(checked.settings, checked.sweep.grids, strict=True):
-        grids_of_runs.setdefault(unevaluated(setting).identity, set()).update(own)
-    several: list[Collection[int]] = [*checked.judged_grids, *grids_of_runs.values()]
+    for variant in checked.sweep.variants:
+        grids_of_runs.setdefault(unevaluated(variant.setting).identity, set()).update(variant.grids)
+    several: list[Collection[int]] = [*(variant.grids for variant in checked.judged), *grids_of_runs.values()]
     for grids in several:
         first, *others = sorted(grids)
         for other in others:
@@ -230,16 +241,16 @@ def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
     if checked.reads_files and not sweep.partial:
         issues += probe_time_issues(checked.requests, sweep, checked.registries)
     # Of a spec that chooses, candidates run on the tuning seeds, and only what is judged runs on these.
-    runs = sum(len(checked.seeds_of(grids)) for grids in checked.judged_grids)
+    runs = sum(len(checked.seeds_of(variant.grids)) for variant in checked.judged)
     runs += 0 if checked.tuning is None else checked.tuning.tuning_runs
     if runs > MOST_RUNS:
         what = f"{runs:,} runs; at most {MOST_RUNS:,}"
         issues.append(Issue("too-large", ("seeds",), what, "sweep fewer values, or take fewer seeds"))
     elif checked.reads_files and not sweep.partial:
         issues += measurement_issues(checked.requests, sweep, checked.registries, runs)
-    trains = any(setting["train"]["steps"] for setting in sweep.settings)
+    trains = any(variant.setting["train"]["steps"] for variant in sweep.variants)
     only_cites = bool(checked.requests.claims) and all(EVIDENCE in claim.choice for claim in checked.requests.claims)
-    if "probes" not in checked.merged.data and sweep.settings and not (trains or sweep.partial or only_cites):
+    if "probes" not in checked.merged.data and sweep.variants and not (trains or sweep.partial or only_cites):
         issues.append(Issue("missing", (), "nothing would be measured", "add probes: [{kind: ...}]"))
     return checked, issues
 
@@ -287,12 +298,9 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     checked = replace(checked, grids_of_choices=of_choices)
     if not experiment.grid_seeds or not set(experiment.grid_seeds) <= set(merged.grid_names):
         return checked, issues
-    own = [checked.seeds_of(of_variant) for of_variant in checked.judged_grids]
-    against = default_references(checked.registries)
-    variants = (
-        variants_of(checked.tuning.assumed()) if checked.tuning else Variants(checked.settings, checked.sweep.methods)
-    )
-    claim_seeds, apart = claims_of_grids(variants, own, requests, against, experiment.claim_seeds)
+    judged = checked.judged
+    own = [checked.seeds_of(variant.grids) for variant in judged]
+    claim_seeds, apart = claims_of_grids(variants_of(judged), own, requests, checked.registries, experiment.claim_seeds)
     issues += [flaw.below(*request.path) for request, flaw in apart]
     grid_seeds = tuple(
         {"grid": name, "where": conditions([name], ("grid_seeds", name)), "seeds": list(seeds)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lnlab.compile.content_keys import ContentKeys, VariantKeys
 from lnlab.compile.digests import Input
-from lnlab.compile.interned import InternedSetting
+from lnlab.compile.interned import InternedSetting, Variant
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
@@ -15,9 +15,8 @@ from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.compile.tuning.problems import TuningPlan
 from lnlab.compile.tuning.select import SELECT, ResolvedSelect
-from lnlab.compile.work import StateAddress
 from lnlab.issues import Issue, Where
-from lnlab.keys import Json, short_key
+from lnlab.keys import Json
 from lnlab.specfile.experiment import SETTING, Experiment
 from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.read import Reading
@@ -95,14 +94,10 @@ class Checked:
         grammar = any(flaw.path[:1] and flaw.path[0] in hiding for flaw in self.reading.issues)
         return chosen and not (self.merged.issues or self.sweep.issues or self.sweep.cut or grammar)
 
-    def point(self, number: int) -> dict[str, Json]:
-        """The values of the axes at a setting, by its number."""
-        return self.axes.point(self.settings[number], self.sweep.methods[number])
-
     @property
-    def judged_grids(self) -> Sequence[Collection[int]]:
-        """The numbers of the grids of each variant that is judged, in the order of the sweep."""
-        return self.sweep.grids if self.tuning is None else [variant.grids for variant in self.tuning.assumed()]
+    def judged(self) -> Sequence[Variant]:
+        """The variants that are judged, in the order of the sweep: of what is chosen, at the first candidate."""
+        return self.sweep.variants if self.tuning is None else self.tuning.assumed()
 
     def seeds_of(self, grids: Collection[int]) -> tuple[int, ...]:
         """The seeds of runs of these grids, without those of single claims."""
@@ -144,7 +139,3 @@ class SourceRun:
     def seed_for(self, seed: int) -> int:
         """The seed of the run that a run of ``seed`` begins with."""
         return seed if self.seed is None else self.seed
-
-    def origin(self, seed: int) -> StateAddress:
-        """The state that a run of ``seed`` begins with."""
-        return StateAddress(short_key(self.keys.trajectory(self.keys.state(self.seed_for(seed)))), self.step)

@@ -1,6 +1,6 @@
 """Values with their canonical text. What is computed of a value is cached by this text, whatever object holds it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from lnlab.compile.work import ResolvedSetting
@@ -38,6 +38,23 @@ class InternedSetting(ResolvedSetting):
     def with_part(self, key: str, part: SettingPart) -> "InternedSetting":
         """The setting with another value of one of its keys."""
         return InternedSetting({**self, key: part.raw}, {**self.texts, key: part.text})
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A setting that is run.
+
+    Attributes:
+        setting: resolved.
+        method: its name under ``methods``, or None.
+        grids: the numbers of the grids that have it.
+        times: the multiple of what was chosen that it has. None where the spec chooses nothing.
+    """
+
+    setting: InternedSetting
+    method: Json = None
+    grids: Collection[int] = ()
+    times: float | None = None
 
 
 def part_of(raw: Json) -> SettingPart:

@@ -10,7 +10,7 @@ from typing import Any
 from lnlab.compile.checks.contradictions import contradictions, too_large
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.digests import Input, input_of
-from lnlab.compile.interned import InternedSetting, SettingPart, interned_parts
+from lnlab.compile.interned import InternedSetting, SettingPart, Variant, interned_parts
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import STACK_CHOICES, is_written
@@ -22,8 +22,8 @@ from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError
 from lnlab.facts import DataFacts
 from lnlab.issues import Issue, Where
-from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed, Registry, Roots
+from lnlab.select.variants import Variants
 from lnlab.setting import STACKS, path_words
 from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.read import Reading
@@ -42,9 +42,7 @@ class ResolvedSweep:
 
     Attributes:
         axes: dotted paths that some grid varies.
-        settings: resolved.
-        methods: for each setting, its name under ``methods``, or None.
-        grids: for each setting, the numbers of the grids that have it.
+        variants: each distinct setting, with its method and its grids.
         inputs: files whose content joins the keys.
         epochs: how long those of their tasks are.
         partial: whether flaws hide part of the sweep or of the methods, so that settings lack what these would set.
@@ -55,13 +53,16 @@ class ResolvedSweep:
     epochs: Epochs
 
     axes: tuple[str, ...] = ()
-    settings: list[InternedSetting] = field(default_factory=list)
-    methods: list[Json] = field(default_factory=list)
-    grids: list[set[int]] = field(default_factory=list)
+    variants: list[Variant] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
     partial: bool = False
     cut: bool = False
     issues: list[Issue] = field(default_factory=list)
+
+    @property
+    def settings(self) -> list[InternedSetting]:
+        """The resolved settings, each once."""
+        return [variant.setting for variant in self.variants]
 
 
 def resolve_sweep(
@@ -87,7 +88,7 @@ def resolve_sweep(
         sweep_points = _first_of_values(sweep, islice(sweep_points, _MAX_LISTED_POINTS), limit)
     resolver = Resolver(content_keys.registries)
     inspector = _Inspector(content_keys, memory)
-    numbers: dict[tuple[str, ...], int] = {}
+    known: dict[tuple[str, ...], tuple[Variant, set[int]]] = {}
     flawed_points = expanded_points = 0
     for point in sweep_points:
         expanded_points += 1
@@ -102,17 +103,17 @@ def resolve_sweep(
                 flaws = [Issue(i.code, tuple(i.where.split(".")), i.what, i.remedy) for i in error.issues]
                 setting = None
         if setting is not None:
-            number = numbers.setdefault(setting.identity, len(sweep.settings))
-            if number < len(sweep.settings):
-                sweep.grids[number].add(point.grid_number)
-                first, second = sweep.methods[number], point.method
-                if first != second:  # its numbers would belong to either name
-                    what = f"the methods '{first}' and '{second}' have the same setting"
-                    sweep.issues.append(Issue("duplicate", (METHODS, second), what, "remove one of them", named=()))
+            if setting.identity in known:
+                same, grids = known[setting.identity]
+                grids.add(point.grid_number)
+                if same.method != point.method:  # its numbers would belong to either name
+                    what = f"the methods '{same.method}' and '{point.method}' have the same setting"
+                    place = (METHODS, str(point.method))
+                    sweep.issues.append(Issue("duplicate", place, what, "remove one of them", named=()))
                 continue
-            sweep.settings.append(setting)
-            sweep.methods.append(point.method)
-            sweep.grids.append({point.grid_number})
+            grids = {point.grid_number}
+            sweep.variants.append(Variant(setting, point.method, grids))
+            known[setting.identity] = sweep.variants[-1], grids
             flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=partial)]
         if partial:  # a part that a point lacks may be one that a mistake, reported already, hides
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
@@ -126,6 +127,11 @@ def resolve_sweep(
     sweep.issues += _replaced_flaws(merged, sweep_grids, resolver)
     sweep.inputs = tuple(sorted(inspector.files.values(), key=lambda file: file.path))
     return sweep
+
+
+def variants_of(judged: Sequence[Variant]) -> Variants:
+    """What claims and sections select from."""
+    return Variants([v.setting for v in judged], [v.method for v in judged], [v.times for v in judged])
 
 
 def _first_of_values(sweep: ResolvedSweep, sweep_points: Iterable[SweepPoint], limit: int) -> Iterator[SweepPoint]:

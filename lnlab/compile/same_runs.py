@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from lnlab.compile.content_keys import ContentKeys
+from lnlab.compile.interned import Variant
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.errors import listed
@@ -22,21 +23,21 @@ def same_run_issues(sweep: ResolvedSweep, content_keys: ContentKeys) -> list[Iss
     Raises:
         LabError: a file that a choice names, and whose content its key holds, cannot be read.
     """
-    first_of_runs: dict[tuple[str, str | None, int], int] = {}
+    first_of_runs: dict[tuple[str, str | None, int], Variant] = {}
     issues: dict[tuple[Where, str], Issue] = {}
-    for number, setting in enumerate(sweep.settings):
-        keys = content_keys.of(setting)
-        first = first_of_runs.setdefault((keys.start, keys.movement, keys.steps), number)
-        if first == number:
+    for variant in sweep.variants:
+        keys = content_keys.of(variant.setting)
+        first = first_of_runs.setdefault((keys.start, keys.movement, keys.steps), variant)
+        if first is variant:
             continue
-        methods = sweep.methods[first], sweep.methods[number]
-        place: Where = ("sweep", min(sweep.grids[number]))
+        methods = first.method, variant.method
+        place: Where = ("sweep", min(variant.grids))
         subject, away = "two settings of the sweep", "leave one of them out, as with 'except'"
         if methods[0] != methods[1]:
             place = (METHODS, str(methods[1]))
             subject, away = f"the methods '{methods[0]}' and '{methods[1]}'", "remove one of them"
-        paths = listed(differing_paths(sweep.settings[first], setting), last="and")
-        steps = setting["train"]["steps"]
+        paths = listed(differing_paths(first.setting, variant.setting), last="and")
+        steps = variant.setting["train"]["steps"]
         what = f"{subject} have the same runs: they differ only in {paths}, and that changes no run of {steps:,} steps"
         issue = Issue("duplicate", place, what, f"let their runs differ, or {away}", named=())
         issues.setdefault((place, paths), issue)

@@ -4,15 +4,14 @@ The key of such a run holds the key of the other's trajectory and the step, neve
 checked as if it were run, so it may begin with a third one in turn. A spec that leads back to itself is refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from lnlab.compile.checked import Checked, SourceRun
 from lnlab.compile.digests import Input, input_of
+from lnlab.compile.resolved_sweep import variants_of
 from lnlab.errors import SpecError, nearest
 from lnlab.issues import Issue
-from lnlab.keys import canonical
 from lnlab.registry import Choice, Flawed
-from lnlab.select.variants import Variants
 from lnlab.specfile.citations import specs_at_hand
 from lnlab.specfile.load import load_spec
 
@@ -83,7 +82,7 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
     if checked.tuning is not None:
         what = f"'{name}' chooses {checked.tuning.paths[0]} on tuning seeds, so its runs are not known yet"
         raise Flawed(Issue("unsupported", ("spec",), what, "name a profile of it without select"))
-    variants = Variants(checked.settings, checked.sweep.methods)
+    variants = variants_of(checked.sweep.variants)
     where = choice["where"] or {}
     for key in where:
         if not variants.has(key):
@@ -106,12 +105,3 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
         )
     seed = None if choice["seed"] == _OWN else choice["seed"]
     return SourceRun(checked=checked, setting=setting, keys=checked.content_keys.of(setting), step=step, seed=seed)
-
-
-def by_step(runs: Mapping[str, SourceRun]) -> list[list[SourceRun]]:
-    """The source runs by spec and step, the smallest step first, each once."""
-    groups: dict[tuple[int, str], dict[str, SourceRun]] = {}
-    for run in runs.values():
-        group = groups.setdefault((run.step, str(run.checked.document.path)), {})
-        group.setdefault(canonical(run.content), run)
-    return [list(groups[key].values()) for key in sorted(groups)]

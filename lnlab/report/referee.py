@@ -11,7 +11,6 @@ import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.verdict_rows import verdicts_from_frame
-from lnlab.compile.check import parse_overrides
 from lnlab.compile.decisions import TuningCandidate
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import LabError
@@ -112,7 +111,7 @@ def _selects(facts: ReportFacts) -> list[Mapping[str, Json]]:
     """The entries of ``select`` in the spec of a report, as written."""
     with suppress(LabError):
         document, _ = parse_leniently(facts.spec, Path(facts.path))
-        merged = merge_spec(document, facts.profile, parse_overrides(facts.overrides)[0]).data.get("select")
+        merged = merge_spec(document, facts.profile, facts.overrides).data.get("select")
         entries = merged if isinstance(merged, list) else [merged]
         return [entry for entry in entries if isinstance(entry, Mapping)]
     return []

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -47,6 +48,24 @@ class SpecDocument:
         ancestor = next(path[:n] for n in range(len(path), -1, -1) if path[:n] in self.marks)
         mark = self.marks[ancestor][not key]
         return self._mark_within(mark, path[-1]) if "expr" in path[-2:-1] else mark
+
+    def as_read(self, issues: Iterable[Issue]) -> list[Issue]:
+        """Issues with places in this document as the user reads them, at ``file:line:col``, in the order of the file.
+
+        Those of arguments come last. Issues that aliases repeat are one issue in one place of the file.
+        """
+        distinct: dict[tuple[str, str, str], tuple[tuple[bool, Mark], Issue]] = {}
+        for issue in issues:
+            place, path = issue.place, issue.path if issue.named is None else issue.named
+            where = self.where(place, key=issue.about_key) if isinstance(place, tuple) else str(place)
+            path = path if len(path) < 2 or path[-2] != "expr" else path[:-1]  # below a text stands where in it
+            if path[-1:] == ("kind",) and isinstance(place, tuple) and place not in self.marks:
+                path = path[:-1]  # a bare word was written
+            dotted = ".".join(map(str, path))
+            what = f"{dotted}: {issue.what}" if dotted else issue.what
+            rank = not isinstance(place, tuple), self.mark(issue.path)
+            distinct.setdefault((where, issue.what, issue.remedy), (rank, replace(issue, place=where, what=what)))
+        return [issue for _, issue in sorted(distinct.values(), key=lambda ranked: ranked[0])]
 
     def _mark_within(self, mark: Mark, within: str | int) -> Mark:
         """The mark of a character or word of a text on the rest of one line, else that of the text."""

@@ -1,5 +1,6 @@
 """Seeds of single claims: which runs they add, and that no other claim's verdict moves."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -73,14 +74,17 @@ def test_runs_that_are_there_keep_their_keys(plan):
         ({"placement": "post", "model.layers": 2, "reference": "best"}, {0, 1, 2, 3}),
         ({"placement": "post", "model.layers": 2, "quantity": "share_of_best"}, {0, 1, 2, 3}),
         ({"placement": "post", "model.layers": 2, "quantity": "time_of_compared"}, {0}),
+        ({"placement": "post", "model.layers": 2, "quantity": "loss_alone"}, {0}),
     ],
 )
 def test_what_a_quantity_is_measured_against_runs_too(of, variants):
     settings = [{"placement": p, "model": {"layers": layers}} for p in ("post", "pre") for layers in (2, 4)]
     claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", "a"))
-    against = {"share_of_best": "best", "time_of_compared": "compared"}
+    against = {"share_of_best": "best", "time_of_compared": "compared", "loss_alone": None}
+    entries = {name: SimpleNamespace(facts=SimpleNamespace(reference=word)) for name, word in against.items()}
+    registries = {"quantity": SimpleNamespace(entries=entries)}
     requests = ResolvedRequests(claims=[claim])
-    seeds = seeds_of_variants(Variants(settings), [(1, 2)] * 4, {"a": (2, 3)}, requests, against)
+    seeds = seeds_of_variants(Variants(settings), [(1, 2)] * 4, {"a": (2, 3)}, requests, registries)
     own = {1: set(), 2: set()}  # whoever asks for one of these, too
     assert seeds == [own | {3: {"a"}} if number in variants else own for number in range(4)]
 

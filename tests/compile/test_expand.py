@@ -5,14 +5,13 @@ import pytest
 from lnlab.compile.sweep.expand import expand_points
 from lnlab.compile.sweep.grids import pinned_grids
 from lnlab.compile.sweep.overlay import merge_spec
-from lnlab.specfile.override import parse_override
 from lnlab.specfile.read import read_experiment
 
 
 @pytest.fixture
 def expanded(base, document):
     def expand(sweep: str, *arguments: str):
-        made = merge_spec(document(base + f"sweep: {sweep}\n"), None, [parse_override(a) for a in arguments])
+        made = merge_spec(document(base + f"sweep: {sweep}\n"), None, arguments)
         axes, found = pinned_grids(read_experiment(made.data), made)
         raw = [{key: part.raw for key, part in point.parts.items()} for point in expand_points(made.data, axes, found)]
         return raw, found

@@ -12,8 +12,7 @@ from lnlab.compile.decisions import (
     decision_from_json,
     decisions_to_json,
 )
-from lnlab.compile.front import compile_front
-from lnlab.compile.plan import Plan
+from lnlab.compile.plan import Plan, compile_front
 from lnlab.compile.reference.explain import explain
 from lnlab.errors import LabError, SpecError
 from lnlab.specfile.load import parse_spec
@@ -224,9 +223,7 @@ def test_what_was_chosen_is_found_by_what_it_is_about_where_no_corpus_is_read(pl
     ]
     document = parse_spec(TUNED, Path("spec.yaml"))
     front = compile_front(document, registries, profile=None, decisions=decisions)
-    rates = [
-        (point["optimizer.lr"], tuple(seeds)) for (_, point), seeds in zip(front.settings, front.seeds, strict=True)
-    ]
+    rates = [(point["optimizer.lr"], tuple(seeds)) for point, seeds in zip(front.points, front.seeds, strict=True)]
     few, many = (1, 2, 3), (11, 12)
     assert rates == [(0.1, few), (0.2, few), (0.5, many), (0.5, many), (1, few)]
     with pytest.raises(LabError, match=r"spec.yaml:\d+:5: the choice of 'optimizer.lr' for all runs was not made"):

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import pytest
 
 from lnlab.compile.content_keys import ContentKeys
-from lnlab.compile.interned import interned
+from lnlab.compile.interned import Variant, interned
 from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.selection.axes import Axes
 
@@ -51,8 +51,8 @@ def test_an_axis_has_the_value_of_its_own_setting_whichever_parts_settings_share
         stacks = {"encoder": {"norm": encoder, "layers": 2}, "decoder": {"norm": decoder, "layers": 3}}
         stacks["decoder"]["cross_attention"] = cross
         given = GIVEN | stacks | {"model": "encoder_decoder", "optimizer": {"kind": "adam", "lr": lr}}
-        setting = resolve_setting(given, registries)
-        alone = Axes(paths, registries).point(setting)
-        assert shared.point(setting) == alone
+        variant = Variant(resolve_setting(given, registries))
+        alone = Axes(paths, registries).point(variant)
+        assert shared.point(variant) == alone
         seen.add(str(alone))
     assert len(seen) == 16

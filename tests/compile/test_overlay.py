@@ -3,11 +3,10 @@
 import pytest
 
 from lnlab.compile.sweep.overlay import merge_spec, pin_sentences
-from lnlab.specfile.override import parse_override
 
 
 def drafted(document, text, profile=None, *arguments):
-    return merge_spec(document(text), profile, [parse_override(argument) for argument in arguments])
+    return merge_spec(document(text), profile, arguments)
 
 
 PROFILE = "profiles: {p: {norm.eps: 1, norm: rms, seeds: 3, model.layers: 9}}\n"

@@ -15,7 +15,7 @@ from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Verdict
 from lnlab.claims.judging import judge_all
 from lnlab.committed.registries import load_registries
-from lnlab.compile.front import compile_front
+from lnlab.compile.plan import compile_front
 from lnlab.recorded.runs import frame_without_rows
 from lnlab.report.facts import ReportFacts
 from lnlab.report.question import claims_with_choices, question_fields

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lnlab.committed.registries import load_registries
-from lnlab.compile.front import compile_front
+from lnlab.compile.plan import compile_front
 from lnlab.errors import SpecError
 from lnlab.report.compose import build_all_parts
 from lnlab.report.question import question_fields

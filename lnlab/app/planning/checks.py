@@ -140,7 +140,7 @@ def check_request(
     """
     from lnlab.app.planning.review_notes import line_texts, review_of_plan, unfair_tests, unknown_rules
     from lnlab.compile.decisions import assumed_decision
-    from lnlab.compile.front import located_issues
+    from lnlab.compile.check import located_issues
 
     plan, document = compile_request(request, known, assume_data=True, other_profiles=other_profiles)
     questions = plan.undecided

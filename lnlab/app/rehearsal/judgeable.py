@@ -65,7 +65,7 @@ class Rehearsals:
         Raises:
             LabError: everything that could not be judged or drawn, each with its line, or models that cannot be built.
         """
-        from lnlab.compile.front import located_issues
+        from lnlab.compile.check import located_issues
 
         outcome = self._outcome(plan, document)
         issues = list(outcome.issues)

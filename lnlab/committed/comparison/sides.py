@@ -18,7 +18,6 @@ from lnlab.report.contents import EXPERIMENT_FILE, is_report
 from lnlab.report.folder import read_folder
 from lnlab.report.page.methods import settings_of_variants, values_by_path
 from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec, read_spec_text
-from lnlab.specfile.override import parse_override
 from lnlab.specfile.seeds import seeds_text
 from lnlab.specfile.values import value_label
 from lnlab.tables import Results
@@ -154,7 +153,7 @@ def _spec_side(label: str, path: Path, profile: str | None, known: "Registries |
     checked = check_spec(document, known or load_registries(()), (), profile=profile, overrides=(), files=False)
     if checked.issues:
         raise LabError(*checked.issues)
-    points = (checked.point(number) for number in range(len(checked.settings)))
+    points = map(checked.axes.point, checked.sweep.variants)
     names = (" ".join(f"{axis}={value_label(value)}" for axis, value in point.items()) for point in points)
     return Side(
         label=label,
@@ -163,8 +162,8 @@ def _spec_side(label: str, path: Path, profile: str | None, known: "Registries |
         document=_merged(document, profile, ()),
         settings=values_by_path(checked.settings),
         seeds={
-            name or EVERY_RUN: seeds_text(checked.seeds_of(grids))
-            for name, grids in zip(names, checked.sweep.grids, strict=True)
+            name or EVERY_RUN: seeds_text(checked.seeds_of(variant.grids))
+            for name, variant in zip(names, checked.sweep.variants, strict=True)
         },
         text=document.text,
     )
@@ -172,7 +171,7 @@ def _spec_side(label: str, path: Path, profile: str | None, known: "Registries |
 
 def _merged(document: SpecDocument, profile: str | None, overrides: Sequence[str]) -> Mapping[str, Json]:
     """What a spec says once its profile and the overrides are applied."""
-    return merge_spec(document, profile, [parse_override(override) for override in overrides]).data
+    return merge_spec(document, profile, overrides).data
 
 
 def line_of_value(value: Json) -> str:

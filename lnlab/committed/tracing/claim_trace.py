@@ -12,7 +12,7 @@ from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.committed.comparison.numbers import variant_names
 from lnlab.committed.tracing.quantities import QuantityDefinition, condition_text, define_quantity
 from lnlab.committed.tracing.sources import TracedExperiment
-from lnlab.compile.front import claim_location
+from lnlab.compile.selection.inheritance import whole_spec
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json
@@ -121,7 +121,8 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
     document, _ = parse_leniently(source.facts.spec, Path(source.facts.path))
     facts = source.facts
     folder = source.folder
-    declared = claim_location(document, known, facts.profile, facts.overrides, verdict.claim)
+    written = whole_spec(document, facts.profile, facts.overrides, known).written(("claims", verdict.claim))
+    declared = written if isinstance(written, str) else document.where(written)
     results = source.results if claim is None else results_of_claim(claim, source.results)
     statements = [] if claim is None else [("", claim)]
     statements += [(f"requires {n} ", part) for n, part in enumerate((claim or {}).get("requires") or (), 1)]

@@ -20,7 +20,6 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import setting_types
 from lnlab.compile.resolve.stacks import Layers
 from lnlab.compile.setting_paths import is_written, set_path
-from lnlab.compile.source_spans import as_read
 from lnlab.compile.sweep.methods import methods_of
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import SpecError, nearest
@@ -108,7 +107,7 @@ class SpecModel(Experiment):
                     filled = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in origins), ())
                     place = (*origins.get(filled, ()), *path[len(filled) :])
                     placed.append(replace(issue, place=place, named=path))
-                raise SpecError(*as_read(merged.located(placed), document))
+                raise SpecError(*document.as_read(merged.located(placed)))
             self._data = document.data
 
     @classmethod

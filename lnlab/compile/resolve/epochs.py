@@ -90,38 +90,36 @@ class Epochs:
             return ceil(float(train["tokens_per_parameter"]) * parameters / tokens)
         return int(train["steps"])
 
+    def probe_steps(self, probe: Entry[Any], at: Json, setting: InternedSetting) -> Sequence[int]:
+        """The steps at which a probe is applied.
 
-def counts_epochs(at: Json) -> bool:
-    """Whether a moment is given in epochs."""
-    return isinstance(at, dict) and "epochs" in at
+        A probe with the fact ``trained`` sees nothing before the first update: a rule (``{every: k}``) then begins
+        after it.
 
+        Raises:
+            ValueError: a step that the run does not have, or that such a probe has nothing to see at.
+        """
+        self.probe_count(probe, at, setting)
+        steps = due_steps(at, setting["train"]["steps"], self._epoch(at, setting))
+        if not probe.facts.trained or not steps or steps[0] != 0:
+            return steps
+        return steps[1:] if isinstance(steps, range) else tuple(step for step in steps if step)
 
-def probe_steps(probe: Entry[Any], at: Json, steps: int, epoch: float | None) -> Sequence[int]:
-    """The steps at which a probe is applied.
+    def probe_count(self, probe: Entry[Any] | None, at: Json, setting: InternedSetting) -> int:
+        """How many steps ``probe_steps`` has, or a few more, or an evaluation where ``probe`` is None.
 
-    A probe with the fact ``trained`` sees nothing before the first update: a rule (``{every: k}``) then begins after
-    it.
+        Raises:
+            ValueError: as ``probe_steps``.
+        """
+        steps = setting["train"]["steps"]
+        number = due_count(at, steps, self._epoch(at, setting))
+        moments = at if isinstance(at, list) else [at]
+        at_start = bool({"init", 0} & {moment for moment in moments if not isinstance(moment, dict)})
+        at_start = at_start or ("end" in moments and steps == 0)
+        if probe is not None and probe.facts.trained and at_start:
+            raise ValueError(f"'{probe.name}' looks at what training did, and at step 0 it has done nothing")
+        return number
 
-    Raises:
-        ValueError: a step that the run does not have, or that such a probe has nothing to see at.
-    """
-    probe_count(probe, at, steps, epoch)
-    all_steps = due_steps(at, steps, epoch)
-    if not probe.facts.trained or not all_steps or all_steps[0] != 0:
-        return all_steps
-    return all_steps[1:] if isinstance(all_steps, range) else tuple(step for step in all_steps if step)
-
-
-def probe_count(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None) -> int:
-    """How many steps ``probe_steps`` has, or a few more, or an evaluation where ``probe`` is None.
-
-    Raises:
-        ValueError: as ``probe_steps``.
-    """
-    number = due_count(at, steps, epoch)
-    moments = at if isinstance(at, list) else [at]
-    at_start = bool({"init", 0} & {moment for moment in moments if not isinstance(moment, dict)})
-    at_start = at_start or ("end" in moments and steps == 0)
-    if probe is not None and probe.facts.trained and at_start:
-        raise ValueError(f"'{probe.name}' looks at what training did, and at step 0 it has done nothing")
-    return number
+    def _epoch(self, at: Json, setting: InternedSetting) -> float | None:
+        """Updates an epoch where a moment counts in epochs: for no other is a corpus read."""
+        return self.updates(setting) if isinstance(at, dict) and "epochs" in at else None

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from lnlab.compile.interned import InternedSetting
+from lnlab.compile.interned import Variant
 from lnlab.compile.resolve.choices import Registries, shortest_form
 from lnlab.compile.work import ResolvedSetting
 from lnlab.keys import Json
 from lnlab.registry import Registry
 from lnlab.setting import DEPTHS, MISSING, STACKS, children, key_of_stack, path_words
 from lnlab.setting import Setting as Reader
-from lnlab.specfile.columns import METHOD
+from lnlab.specfile.columns import METHOD, TIMES
 
 
 class Axes:
@@ -27,12 +27,13 @@ class Axes:
         }
         self._values: dict[tuple[str, ...], Json] = {}
 
-    def point(self, setting: InternedSetting, method: Json = None) -> dict[str, Json]:
+    def point(self, variant: Variant) -> dict[str, Json]:
         """{axis: value}. A short form at which stacks disagree has the value of each. None stands for no value."""
-        point = {}
+        setting = variant.setting
+        point: dict[str, Json] = {}
         for path in self.paths:
             if path == METHOD:
-                point[path] = method
+                point[path] = variant.method
                 continue
             # Read once of settings that are equal in what it is read of.
             place = (path, *(setting.texts.get(key, "") for key in self._keys[path]))
@@ -50,7 +51,7 @@ class Axes:
                         for own in [reader.at(form)]
                     }
             point[path] = self._values[place]
-        return point
+        return point if variant.times is None else {**point, TIMES: variant.times}
 
     def _shortened(self, setting: ResolvedSetting, path: str, value: Json) -> Json:
         """A choice in short, and anything else as it is."""

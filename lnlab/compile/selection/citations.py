@@ -9,10 +9,9 @@ from pathlib import Path
 
 from lnlab.compile.digests import Input, absent_input, input_of
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.selection.inheritance import claim_ids, with_claims_written_out
+from lnlab.compile.selection.inheritance import claim_ids, whole_spec
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
-from lnlab.compile.source_spans import UNKNOWN
-from lnlab.compile.sweep.overlay import MergedSpec, merge_spec
+from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import SpecError, nearest
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
@@ -34,7 +33,7 @@ def citation_issues(
         Issue("unknown-key", ("related", name), what, nearest(name, known), named=("related",))
         for name in (related if isinstance(related, dict) else ())
         if name not in known
-        for what in [f"{UNKNOWN} '{name}': there is no such spec"]
+        for what in [f"unknown key '{name}': there is no such spec"]
     ]
     kinds: dict[tuple[str, str], dict[str, Json]] = {}
     for request in (*requests.claims, *requests.requires):
@@ -88,7 +87,7 @@ def _claim_kinds(
             Issue(
                 "unknown-key",
                 (),
-                f"{UNKNOWN} '{name}': there is no such spec, here or among the shipped ones",
+                f"unknown key '{name}': there is no such spec, here or among the shipped ones",
                 nearest(name, known),
             )
         )
@@ -103,7 +102,7 @@ def _claim_kinds(
     profiles = other.data.get("profiles") or {}
     if profile not in profiles:
         raise Flawed(Issue("unknown-name", (), f"'{name}' has no profile '{profile}'", nearest(profile, profiles)))
-    claims = with_claims_written_out(merge_spec(other, profile, []), registries).data.get("claims") or []
+    claims = whole_spec(other, profile, (), registries).data.get("claims") or []
     return {str(claim["id"]): claim.get("kind") for claim in claims if isinstance(claim, dict) and "id" in claim}
 
 
@@ -114,7 +113,7 @@ def answer_issues(
     with_own_claims = [name for name, lines in experiment.profiles.items() if "report" in lines]
     known = set(claim_ids(merged))
     for profile in (None, *with_own_claims):
-        known.update(claim_ids(with_claims_written_out(merge_spec(document, profile, []), registries)))
+        known.update(claim_ids(whole_spec(document, profile, (), registries)))
     single = isinstance(merged.data.get("answer"), dict)
     written: list[tuple[Where, Iterable[str]]] = []
     for number, answer in enumerate(experiment.answer):
@@ -123,7 +122,7 @@ def answer_issues(
     issues: list[Issue] = []
     for owner, claims in written:
         for claim in sorted(set(claims) - known):
-            what = f"{UNKNOWN} '{claim}': there is no such claim"
+            what = f"unknown key '{claim}': there is no such claim"
             place = (*owner, WHILE, claim)
             issues.append(Issue("unknown-key", place, what, nearest(claim, known), named=place[:-1]))
     return issues

@@ -26,7 +26,7 @@ def seeds_of_variants(
     own_seeds: Sequence[tuple[int, ...]],
     claim_seeds: Mapping[str, tuple[int, ...]],
     requests: ResolvedRequests,
-    against: Mapping[str, str],
+    registries: Registries,
 ) -> Sequence[SeedsOfVariant]:
     """The seeds of each variant: its own, then those of the claims that select it.
 
@@ -35,7 +35,7 @@ def seeds_of_variants(
         own_seeds: of each variant, by its grids.
         claim_seeds: the seeds of claims, by id.
         requests: the claims, resolved, and what they require.
-        against: derived quantity -> what it is measured against where no reference is named.
+        registries: of quantities.
     """
     seeds = [dict.fromkeys(own, frozenset[str]()) for own in own_seeds]
     for claim, further in claim_seeds.items():
@@ -44,7 +44,7 @@ def seeds_of_variants(
             continue
         for request in (*requests.claims, *requests.requires):
             if request.path[1] == claim:
-                for number in read_variants(variants, request, against):
+                for number in read_variants(variants, request, registries):
                     for seed in further:
                         if seed not in own_seeds[number]:
                             seeds[number][seed] = seeds[number].get(seed, frozenset()) | {claim}
@@ -87,21 +87,16 @@ def _quantities_named(choice: Choice) -> Iterator[str]:
         yield from (text,) if expression is None else expression.quantities
 
 
-def default_references(registries: Registries) -> dict[str, str]:
-    """Derived quantity -> what it is measured against where no reference is named, of those that are."""
-    entries = registries.get("quantity", ())
-    return {entry.name: entry.facts.reference for entry in entries if entry.facts.reference}
-
-
-def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping[str, str]) -> Members:
+def read_variants(variants: Variants, request: ResolvedRequest, registries: Registries) -> Members:
     """The variants whose rows a claim reads, those that its quantity is measured against included.
 
     Args:
         variants: that are judged.
         request: the claim, resolved, or what it requires.
-        against: derived quantity -> what it is measured against where no reference is named.
+        registries: of quantities.
     """
     read: Members = frozenset()
+    derived = registries["quantity"].entries if "quantity" in registries else {}
 
     def shared(number: int, paths: Sequence[str]) -> str:
         """What a variant and those that it is measured against have in common: the task, and what is asked for."""
@@ -114,7 +109,8 @@ def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping
         read |= selected
         # Its quantity is measured against a reference, by default the best of all.
         names = [part for name in value_list(selection.get("quantity")) for part in named_parts(str(name))]
-        by_default = BEST if any(against.get(name, _COMPARED) != _COMPARED for name in names) else None
+        against = [derived[name].facts.reference for name in names if name in derived]
+        by_default = BEST if any(reference not in (None, _COMPARED) for reference in against) else None
         if (reference := selection.get(REFERENCE, by_default)) is not None:
             for group in parse_reference(reference):
                 own = {shared(number, group.same) for number in selected}
@@ -126,7 +122,7 @@ def claims_of_grids(
     variants: Variants,
     own_seeds: Sequence[tuple[int, ...]],
     requests: ResolvedRequests,
-    against: Mapping[str, str],
+    registries: Registries,
     stated: Mapping[str, tuple[int, ...]],
 ) -> tuple[dict[str, tuple[int, ...]], list[tuple[ResolvedRequest, Issue]]]:
     """The seeds of every claim that reads runs: those that are stated, else those of the runs that it reads.
@@ -138,7 +134,7 @@ def claims_of_grids(
     issues: list[tuple[ResolvedRequest, Issue]] = []
     for request in (*requests.claims, *requests.requires):
         claim = str(request.path[1])
-        read = dict.fromkeys(own_seeds[number] for number in sorted(read_variants(variants, request, against)))
+        read = dict.fromkeys(own_seeds[number] for number in sorted(read_variants(variants, request, registries)))
         if claim in stated or not read:
             continue
         seeds.setdefault(claim, next(iter(read)))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from lnlab.compile.resolved_sweep import ResolvedSweep
+from lnlab.compile.resolved_sweep import ResolvedSweep, variants_of
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.errors import nearest
@@ -11,7 +11,6 @@ from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flawed
 from lnlab.select.selection import value_list
-from lnlab.select.variants import Variants
 from lnlab.setting import path_words
 from lnlab.specfile.columns import GRID
 from lnlab.specfile.experiment import Experiment
@@ -40,13 +39,11 @@ class Grids:
         self.unchanged = unchanged
         self.sweep = sweep
         self.names = names
-        self.points = [
-            axes.point(setting, method) for setting, method in zip(sweep.settings, sweep.methods, strict=True)
-        ]
+        self.points = list(map(axes.point, sweep.variants))
         # An axis that holds a chosen parameter has another value in the judged runs, too.
         above = {path_words(path)[:length] for path in chosen for length in range(1, len(path_words(path)) + 1)}
         self.paths = [path for path in axes.paths if path_words(path) not in above]
-        self.variants = Variants(sweep.settings, sweep.methods)
+        self.variants = variants_of(sweep.variants)
 
     def conditions(self, names: Json, replaced: Collection[str] = ()) -> dict[str, Json]:
         """The conditions that the runs of these grids meet, and no others.
@@ -74,7 +71,7 @@ class Grids:
                 raise Flawed(Issue("conflict", (GRID,), what, "name axes instead"))
             return conditions
         numbers = {self.names.index(name) for name in present}
-        members = [number for number, grids in enumerate(self.sweep.grids) if grids & numbers]
+        members = [number for number, variant in enumerate(self.sweep.variants) if numbers & set(variant.grids)]
         conditions = {}
         for path in self.paths:
             values = _distinct(self.points[number][path] for number in members)
@@ -84,7 +81,7 @@ class Grids:
                 conditions[path] = values[0] if len(values) == 1 and not isinstance(values[0], list) else values
         others = self.variants.selected(conditions) - set(members)
         if others:
-            differing = ", ".join(sorted({self.names[grid] for n in others for grid in self.sweep.grids[n]}))
+            differing = ", ".join(sorted({self.names[grid] for n in others for grid in self.sweep.variants[n].grids}))
             named = ", ".join(map(str, value_list(names)))
             what = f"the axes cannot distinguish the runs of '{named}' from those of {differing}"
             raise Flawed(Issue("conflict", (GRID,), what, "name axes instead"))

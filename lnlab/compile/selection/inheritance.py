@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 from itertools import product, zip_longest
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.sweep.overlay import MergedSpec, grids_of
+from lnlab.compile.sweep.overlay import MergedSpec, grids_of, merge_spec
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
 from lnlab.select.selection import value_list
-from lnlab.setting import path_words
 from lnlab.specfile.columns import ALL, COLUMNS, GRID, METHOD, TIMES
 from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.expressions import with_names
+from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.values import value_label
 
 FOR_EACH = "for_each"
@@ -95,7 +95,7 @@ class _Claims:
         if not isinstance(x, str):
             return whole, origins
         # Where x is a quantity or the epoch, say, no claim can go over it.
-        goes_over = path_words(x)[0] in (*SETTING, METHOD, TIMES)
+        goes_over = x.partition(".")[0] in (*SETTING, METHOD, TIMES)
         if x in COLUMNS:
             goes_over = of.get("quantity") == section.get("quantity")
         if goes_over and "over" not in claim and x not in of and self._takes("over", claim):
@@ -115,6 +115,14 @@ def claim_ids(merged: MergedSpec) -> list[str]:
     claims = merged.data.get("claims")
     ids = [claim.get("id") for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
     return [word for word in ids if isinstance(word, str)]
+
+
+def whole_spec(
+    document: SpecDocument, profile: str | None, overrides: Sequence[str], registries: Registries
+) -> MergedSpec:
+    """A document merged with a profile and overrides, its claims written out."""
+    merged = merge_spec(document, profile, overrides)
+    return with_claims_written_out(merged, registries)
 
 
 def with_claims_written_out(merged: MergedSpec, registries: Registries) -> MergedSpec:

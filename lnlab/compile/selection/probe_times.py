@@ -1,12 +1,12 @@
 """Probes that cannot be applied: at steps a run does not have, to endless data, to models without what they read."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
 from lnlab.compile.cost.data_passes import reads_all
+from lnlab.compile.interned import Variant
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.resolve.epochs import counts_epochs, probe_count
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.compile.work import ResolvedSetting
@@ -25,11 +25,10 @@ def probe_time_issues(requests: ResolvedRequests, sweep: ResolvedSweep, registri
     """Everything that is wrong with where and when the probes are applied."""
     # Many settings lack the same step: each flaw is told once.
     issues: dict[tuple[Where, str], Issue] = {}
-    for setting, grids in zip(sweep.settings, sweep.grids, strict=True):
-        for path, at, entry in _timed_probes(requests, setting, grids, registries):
-            epoch = sweep.epochs.updates(setting) if counts_epochs(at) else None
+    for variant in sweep.variants:
+        for path, at, entry in _timed_probes(requests, variant, registries):
             try:
-                probe_count(entry, at, setting["train"]["steps"], epoch)
+                sweep.epochs.probe_count(entry, at, variant.setting)
             except ValueError as error:
                 seen = "end, or steps from 1 on" if entry is not None and entry.facts.trained else "init, end, or steps"
                 remedy = f"write {seen} that the run has"
@@ -39,7 +38,7 @@ def probe_time_issues(requests: ResolvedRequests, sweep: ResolvedSweep, registri
         *(
             flaw.below(*probe.path)
             for probe in requests.probes
-            for settings in [[s for s, g in zip(sweep.settings, sweep.grids, strict=True) if probe.is_applied(g)]]
+            for settings in [[v.setting for v in sweep.variants if probe.is_applied(v.grids)]]
             for flaw in dict.fromkeys(_flaws_of_probe(probe.choice, settings, registries))
         ),
     ]
@@ -85,15 +84,16 @@ def _flaws_of_probe(choice: Choice, settings: Sequence[ResolvedSetting], registr
 
 
 def _timed_probes(
-    requests: ResolvedRequests, setting: ResolvedSetting, grids: Collection[int], registries: Registries
+    requests: ResolvedRequests, variant: Variant, registries: Registries
 ) -> list[tuple[Where, Json, Entry[Any] | None]]:
-    """The path and value of each ``at`` of a run of these grids with its probe. Evaluations have no probe."""
+    """The path and value of each ``at`` of a run of a variant with its probe. Evaluations have no probe."""
     timed_probes: list[tuple[Where, Json, Entry[Any] | None]] = [
         ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]])
         for probe in requests.probes
-        if probe.is_applied(grids)
+        if probe.is_applied(variant.grids)
     ]
-    return [*timed_probes, *([(EVALUATE, setting["train"]["evaluate"], None)] if setting["train"]["steps"] else [])]
+    train = variant.setting["train"]
+    return [*timed_probes, *([(EVALUATE, train["evaluate"], None)] if train["steps"] else [])]
 
 
 def measurement_issues(
@@ -109,16 +109,14 @@ def measurement_issues(
     """
     counts: dict[Where, int] = {}
     longest: dict[Where, int] = {}
-    for setting, grids in zip(sweep.settings, sweep.grids, strict=True):
-        steps = setting["train"]["steps"]
-        for path, at, entry in _timed_probes(requests, setting, grids, registries):
-            epoch = sweep.epochs.updates(setting) if counts_epochs(at) else None
+    for variant in sweep.variants:
+        for path, at, entry in _timed_probes(requests, variant, registries):
             try:
-                counts[path] = counts.get(path, 0) + probe_count(entry, at, steps, epoch)
+                counts[path] = counts.get(path, 0) + sweep.epochs.probe_count(entry, at, variant.setting)
             except ValueError:  # reported as an absent step
                 continue
-            longest[path] = max(longest.get(path, 0), steps)
-    total = sum(counts.values()) * runs // max(len(sweep.settings), 1)
+            longest[path] = max(longest.get(path, 0), variant.setting["train"]["steps"])
+    total = sum(counts.values()) * runs // max(len(sweep.variants), 1)
     if total <= MOST_MEASUREMENTS:
         return []
     path = max(counts, key=lambda path: counts[path])

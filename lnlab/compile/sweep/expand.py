@@ -11,7 +11,6 @@ from operator import itemgetter
 
 from lnlab.compile.interned import SettingPart, part_of
 from lnlab.compile.setting_paths import set_path
-from lnlab.compile.source_spans import about_key
 from lnlab.compile.sweep.grids import SweepGrid
 from lnlab.compile.sweep.methods import below
 from lnlab.issues import Issue
@@ -49,7 +48,7 @@ class SweepPoint:
         if not covering:
             return replace(flaw, named=path)
         words, effect = max(covering, key=lambda pair: len(pair[0]))
-        place = effect.key if words == path and about_key(flaw) else below(effect.place, path[len(words) :])
+        place = effect.key if words == path and flaw.about_key else below(effect.place, path[len(words) :])
         return replace(flaw, place=place, named=path)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.methods import Effect, below, method_effects
 from lnlab.compile.sweep.overlay import EXCEPT, MergedSpec
 from lnlab.errors import listed, nearest
@@ -141,7 +140,7 @@ def _issues_of_exception(partial: Json, written: Mapping[str, Sequence[Json]], w
     for path, value in partial.items():
         place = (*where, path)
         if path not in written:
-            what = f"{UNKNOWN} '{path}'; not an axis of this grid"
+            what = f"unknown key '{path}'; not an axis of this grid"
             issues.append(Issue("unknown-key", place, what, nearest(path, written)))
         elif not any(_is_excepted(axis_value, value) for axis_value in written[path]):
             known = listed(map(canonical, written[path]), canonical(value))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from lnlab.compile.setting_paths import set_path
 from lnlab.compile.sweep.methods import METHODS, StatedValue, below, methods_of
-from lnlab.errors import nearest
+from lnlab.errors import SpecError, nearest
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Flawed
@@ -17,7 +17,7 @@ from lnlab.setting import path_words
 from lnlab.specfile.columns import ALL, METHOD
 from lnlab.specfile.experiment import REPLACEABLE, SETTING, Experiment
 from lnlab.specfile.load import SpecDocument
-from lnlab.specfile.override import Override
+from lnlab.specfile.override import parse_override
 
 EXCEPT = "except"
 
@@ -104,9 +104,17 @@ class MergedSpec:
         ]
 
 
-def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[Override]) -> MergedSpec:
-    """``document`` merged with one of its profiles and the overrides. The flaws of every profile are reported."""
+def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[str]) -> MergedSpec:
+    """``document`` merged with one of its profiles and the arguments of ``-s``. The flaws of every profile are told."""
     merged = MergedSpec(dict(document.data), touched=profile is not None or bool(overrides))
+    from_overrides = []
+    for argument in overrides:
+        try:
+            override = parse_override(argument)
+        except SpecError as error:
+            merged.issues += error.issues
+        else:
+            from_overrides.append(_Change(override.path, override.value, override.where, override.where))
     profiles = document.data.get("profiles") or {}
     profiles = (
         {name: lines for name, lines in profiles.items() if isinstance(lines, dict)}
@@ -124,7 +132,6 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
     merged.issues += [issue for lines in lines_of.values() for line in lines if (issue := _misplaced(line))]
     if profile is not None and profile not in profiles:
         merged.issues.append(replace(unknown_profile(profile, profiles), place=f"--profile {profile}"))
-    from_overrides = [_Change(override.path, override.value, override.where, override.where) for override in overrides]
     merged.issues += [issue for line in from_overrides if (issue := _misplaced(line))]
     chosen = [] if profile is None else lines_of.get(profile, [])
     changes = [change for change in (*chosen, *from_overrides) if not _misplaced(change)]

@@ -6,12 +6,12 @@ multiples of the chosen value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lnlab.compile.checks.contradictions import contradictions
-from lnlab.compile.interned import InternedSetting, interned_parts, unevaluated
+from lnlab.compile.interned import InternedSetting, Variant, interned_parts, unevaluated
 from lnlab.compile.resolve.resolve import Resolver
-from lnlab.compile.resolved_sweep import ResolvedSweep
+from lnlab.compile.resolved_sweep import ResolvedSweep, variants_of
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.setting_paths import set_path
 from lnlab.compile.tuning.select import ResolvedSelect
@@ -19,7 +19,6 @@ from lnlab.compile.work import ResolvedSetting
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
-from lnlab.select.variants import Variants
 from lnlab.setting import Setting as Reader
 from lnlab.setting import path_words
 from lnlab.specfile.columns import GRID
@@ -32,17 +31,15 @@ class TuningGroup:
 
     Attributes:
         path: what is chosen.
-        method: the name of its settings under ``methods``, or None.
-        first: the number of its first setting in the sweep.
-        setting: that setting.
+        first: the number of its first variant in the sweep.
+        variant: that variant.
         grids: the numbers of the grids that its settings are of.
         candidates: each value at ``path`` with the number of the setting that has it.
     """
 
     path: str
-    method: Json
     first: int
-    setting: InternedSetting
+    variant: Variant
     grids: set[int] = field(default_factory=set)
     candidates: list[tuple[Json, int]] = field(default_factory=list)
 
@@ -52,7 +49,7 @@ class TuningGroup:
 
     def at(self, value: Json, resolver: Resolver) -> tuple[InternedSetting | None, list[Issue]]:
         """The setting of this group with another value, or None and what is wrong with it."""
-        setting: ResolvedSetting = self.setting
+        setting: ResolvedSetting = self.variant.setting
         for path in Reader(setting).long_forms(self.path):
             key = path_words(path)[0]
             setting = {**setting, key: set_path(setting[key], path, value)}
@@ -67,18 +64,21 @@ def tuning_groups(sweep: ResolvedSweep, select: ResolvedSelect, names: Sequence[
             run of one from a run of the other.
     """
     groups: dict[tuple[Json, ...], TuningGroup] = {}
-    for number, grids in enumerate(sweep.grids):
-        if grids & select.grids:
-            setting, method = sweep.settings[number], sweep.methods[number]
-            besides = (method, *_besides(setting, select.path))
-            group = groups.setdefault(besides, TuningGroup(select.path, method, number, setting))
-            group.grids |= grids & select.grids
-            group.candidates.append((Reader(setting).at(select.path), number))
-    elsewhere = {number: others for number, grids in enumerate(sweep.grids) if (others := grids - select.grids)}
-    of_choice = groups.values() if elsewhere else ()
-    runs = {(group.method, *_besides(unevaluated(group.setting), select.path)): group for group in of_choice}
-    for number, others in elsewhere.items():
-        if same := runs.get((sweep.methods[number], *_besides(unevaluated(sweep.settings[number]), select.path))):
+    elsewhere: list[tuple[Variant, set[int]]] = []
+    for number, variant in enumerate(sweep.variants):
+        if own := select.grids & set(variant.grids):
+            group = groups.setdefault(_besides(variant, select.path), TuningGroup(select.path, number, variant))
+            group.grids |= own
+            group.candidates.append((Reader(variant.setting).at(select.path), number))
+        if others := set(variant.grids) - select.grids:
+            elsewhere.append((variant, others))
+
+    def of_runs(variant: Variant) -> tuple[Json, ...]:
+        return _besides(replace(variant, setting=unevaluated(variant.setting)), select.path)
+
+    runs = {of_runs(group.variant): group for group in (groups.values() if elsewhere else ())}
+    for variant, others in elsewhere:
+        if same := runs.get(of_runs(variant)):
             first, second = names[min(same.grids)], names[min(others)]
             what = f"runs of '{first}' and '{second}' are equal but for {select.path}, which is chosen for one of them"
             remedy = "choose for both together, or let another axis tell them apart"
@@ -86,11 +86,12 @@ def tuning_groups(sweep: ResolvedSweep, select: ResolvedSelect, names: Sequence[
     return list(groups.values())
 
 
-def _besides(setting: InternedSetting, path: str) -> tuple[Json, ...]:
-    """All of a setting but its value at a path, which is blanked: settings that differ in nothing else are equal."""
+def _besides(variant: Variant, path: str) -> tuple[Json, ...]:
+    """All of a variant but its value at a path, which is blanked: those that differ in nothing else are equal."""
+    setting = variant.setting
     paths = {path_words(long)[0]: long for long in Reader(setting).long_forms(path)}
     without = {key: canonical(set_path(setting[key], long, None)) for key, long in paths.items() if key in setting}
-    return tuple({**setting.texts, **without}.values())
+    return variant.method, *{**setting.texts, **without}.values()
 
 
 @dataclass(frozen=True)
@@ -111,23 +112,13 @@ class TuningProblem:
 
 
 @dataclass(frozen=True)
-class _JudgedVariant:
-    """A setting that is judged, its method and grids, and the multiple of what was chosen: 1 where nothing was."""
-
-    setting: InternedSetting
-    method: Json
-    grids: frozenset[int]
-    times: float
-
-
-@dataclass(frozen=True)
 class TuningPlan:
     """All decisions of an experiment.
 
     Attributes:
         sweep: its settings.
         problems: what is decided.
-        unchosen: the numbers of the settings whose grids choose nothing, which are judged as they are.
+        unchosen: the numbers of the variants whose grids choose nothing, which are judged as they are.
         resolver: of settings that no grid has.
     """
 
@@ -146,31 +137,24 @@ class TuningPlan:
         """How many runs choose."""
         return sum(len(problem.candidates) * len(problem.select.seeds) for problem in self.problems)
 
-    def judged(self, values: Sequence[Json]) -> list[_JudgedVariant]:
+    def judged(self, values: Sequence[Json]) -> list[Variant]:
         """What is judged if these values are chosen, one a problem, in the order of the sweep."""
-        sweep = self.sweep
-        placed = [
-            (number, _JudgedVariant(sweep.settings[number], sweep.methods[number], frozenset(sweep.grids[number]), 1))
-            for number in self.unchosen
-        ]
+        variants = self.sweep.variants
+        placed = [(number, replace(variants[number], times=1)) for number in self.unchosen]
         for problem, value in zip(self.problems, values, strict=True):
             for group in problem.groups:
                 for times in problem.select.times:
                     chosen = multiple(value, times)
                     number = group.number(chosen)
-                    setting = sweep.settings[number] if number is not None else group.at(chosen, self.resolver)[0]
+                    setting = group.at(chosen, self.resolver)[0] if number is None else variants[number].setting
                     assert setting is not None, "a flaw, which the check reports"
-                    placed.append((group.first, _JudgedVariant(setting, group.method, frozenset(group.grids), times)))
+                    of_group = replace(group.variant, setting=setting, grids=group.grids, times=times)
+                    placed.append((group.first, of_group))
         return [variant for _, variant in sorted(placed, key=lambda pair: pair[0])]
 
-    def assumed(self) -> list[_JudgedVariant]:
+    def assumed(self) -> list[Variant]:
         """What is judged if every first candidate is chosen: claims are checked against it beforehand."""
         return self.judged([problem.candidates[0][0] for problem in self.problems])
-
-
-def variants_of(judged: Sequence[_JudgedVariant]) -> Variants:
-    """What claims and sections select from."""
-    return Variants([j.setting for j in judged], [j.method for j in judged], [j.times for j in judged])
 
 
 def multiple(value: Json, times: float) -> Json:
@@ -207,7 +191,7 @@ def plan_tuning(
             raise Flawed(Issue("conflict", select.place, what, remedy))
         problems += own
     chosen = frozenset[int]().union(*(select.grids for select in selects))
-    unchosen = tuple(number for number, grids in enumerate(sweep.grids) if not grids & chosen)
+    unchosen = tuple(number for number, variant in enumerate(sweep.variants) if chosen.isdisjoint(variant.grids))
     return TuningPlan(sweep, tuple(problems), unchosen, resolver)
 
 
@@ -229,7 +213,7 @@ def _other_axes(groups: Sequence[TuningGroup], axes: Axes, select: ResolvedSelec
     points: dict[int, dict[str, Json]] = {}
     distinct: dict[str, dict[str, Json]] = {}
     for group in groups:
-        point = {axis: value for axis, value in axes.point(group.setting, group.method).items() if axis in select.axes}
+        point = {axis: value for axis, value in axes.point(group.variant).items() if axis in select.axes}
         for axis, value in point.items():
             above = path_words(axis)
             if words[: len(above)] == above:
@@ -260,7 +244,7 @@ def _shared_problems(
     select: ResolvedSelect, groups: Sequence[TuningGroup], points: Mapping[int, dict[str, Json]], sweep: ResolvedSweep
 ) -> list[TuningProblem]:
     """One problem for each combination of the values of ``by``: the group that ``of`` selects decides for all of it."""
-    variants = Variants(sweep.settings, sweep.methods)
+    variants = variants_of(sweep.variants)
     of = select.of or {}
     if issues := variants.mistakes(of):
         raise Flawed(*(issue.below(*select.place, "of") for issue in issues))
@@ -307,7 +291,7 @@ def _flaws(
             yield Issue(
                 "conflict", (*select.place, "times"), f"{kind_label(value)} has no multiples", "leave times out"
             )
-    if any(not sweep.settings[number]["train"]["steps"] for _, number in candidates):
+    if any(not sweep.variants[number].setting["train"]["steps"] for _, number in candidates):
         yield Issue(
             "conflict", select.place, "nothing is trained, so there is no loss to choose by", "give train.steps"
         )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.grid_conditions import unknown_grids
-from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.overlay import EXCEPT, MergedSpec
 from lnlab.errors import nearest
 from lnlab.issues import Issue, Where
@@ -132,7 +131,7 @@ def _flaws(text: SelectText, axes: list[str], experiment: Experiment) -> Iterato
                 "choose a path of the setting",
             )
         elif path not in axes:
-            what = f"{UNKNOWN} '{path}': not an axis of the sweep, whose values are the candidates"
+            what = f"unknown key '{path}': not an axis of the sweep, whose values are the candidates"
             yield Issue("unknown-key", (path,), what, nearest(path, [*axes, *SelectText.model_fields]))
     for path in [path for path in named if path in axes][1:]:
         yield Issue("conflict", (path,), "only one axis can be chosen, and this is the second", "keep one of them")
