@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lnlab.app.recomputed import recomputation
-from lnlab.app.rounds.units import RunOptions
+from lnlab.app.run_options import RunOptions
 from lnlab.consoles import stderr_console
 
 THREADS = (1, 2, 4)
@@ -37,8 +37,8 @@ def row(lock: Path, threads: int, capability: str) -> str:
 
 def print_one(lock: Path) -> None:
     """Compute a sample again in this process's environment, and print what came of it."""
-    manner = RunOptions(1, retry_failed=False, quiet=True, save_every=60.0, console=stderr_console())
-    print(json.dumps(asdict(recomputation(lock, manner, every_run=False)), default=str))
+    options = RunOptions(console=stderr_console(), quiet=True, workers=1)
+    print(json.dumps(asdict(recomputation(lock, options, every_run=False)), default=str))
 
 
 def main(locks: list[Path]) -> None:

@@ -135,20 +135,19 @@ def run(
         LabError: what is wrong with the spec, a corpus, the store or the cluster.
         KeyboardInterrupt: what has begun is kept, and the same call goes on from there.
     """
+    from lnlab.app.run_options import RunOptions
     from lnlab.app.running import failed_runs, run_request
     from lnlab.app.spec_runs import run_of
     from lnlab.consoles import stderr_console
 
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)
-    outcome = run_request(
-        opened,
-        request,
+    options = RunOptions(
+        console=stderr_console(),
+        quiet=not progress,
         workers=workers,
         retry_failed=retry_failed,
         save_every=save_every,
-        console=stderr_console(),
-        quiet=not progress,
         executor=executor,
         address=address,
         max_minutes=max_minutes,
@@ -157,6 +156,7 @@ def run(
         sbatch=sbatch,
         wait=wait,
     )
+    outcome = run_request(opened, request, options)
     if outcome.summary.interrupted:
         raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")
     if failed := failed_runs(outcome.failures):

@@ -14,7 +14,8 @@ from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
 from lnlab.app.rehearsal.judgeable import require_judgeable
 from lnlab.app.request import Request, compile_request, remembered_plan
-from lnlab.app.rounds.units import RunOptions, unit_seconds
+from lnlab.app.rounds.units import unit_seconds
+from lnlab.app.run_options import RunOptions
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.watching import watched_run
 from lnlab.committed.registries import load_registries
@@ -40,7 +41,7 @@ _ENVIRONMENT = ("LNLAB_DATA", "OMP_NUM_THREADS")
 
 
 def run_as_array(
-    store: "Store", request: Request, manner: RunOptions, cluster: Literal["slurm", "local"] = "slurm"
+    store: "Store", request: Request, options: RunOptions, cluster: Literal["slurm", "local"] = "slurm"
 ) -> RunSummary:
     """Submit tasks that compute what the store lacks, and wait until they have ended.
 
@@ -49,7 +50,7 @@ def run_as_array(
     Args:
         store: a folder that all nodes see.
         request: the question. All nodes have to see its files.
-        manner: workers of each task, number of tasks, parameters of sbatch, and whether to wait.
+        options: workers of each task, number of tasks, parameters of sbatch, and whether to wait.
         cluster: ``local`` has processes of this machine in SLURM's place.
 
     Raises:
@@ -63,23 +64,23 @@ def run_as_array(
     require_judgeable(request, known)
     plan, document = compile_request(request, known)
     stored = store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
-    lacking = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed)
+    lacking = work_to_do(store.lacks(stored), retry_failed=options.retry_failed)
     if not lacking:
         store.used(stored)
         return RunSummary(stored)
-    number = min(manner.tasks or MOST_TASKS, len(lacking))
+    number = min(options.tasks or MOST_TASKS, len(lacking))
     # Each task asks SLURM for cores for its workers, the memory of as many units, and time for its share.
     units = [unit for unit in plan.trajectories if unit.key in lacking]
-    workers = manner.workers or 1
+    workers = options.workers or 1
     # Nobody knows the memory of a node here: the plan is made as if there were room for every worker.
-    memory = plan_memory(units, known, workers, manner.memory or sys.maxsize)
+    memory = plan_memory(units, known, workers, options.memory or sys.maxsize)
     seconds = sum(unit_seconds(units, known).values()) / (number * workers)
     parameters: dict[str, str | int] = {
         "cpus_per_task": workers,
         # A quarter more than estimated, as SLURM ends a task that goes beyond.
         "mem_gb": ceil(1.25 * memory.workers * (memory.peak + LIBRARIES) / 2**30),
         "time": min(max(ceil(ROOM * seconds / 60), LEAST_MINUTES), MOST_MINUTES),
-        **dict(manner.sbatch),
+        **options.sbatch_parameters,
     }
     # A GPU for each worker of a task whose units want one, unless the user has said which.
     chosen = any(name.startswith(("gpus", "gres")) for name in parameters)
@@ -89,21 +90,21 @@ def run_as_array(
     absolute = replace(request, spec=request.spec.absolute(), plugins=tuple(p.absolute() for p in request.plugins))
     words = shlex.split(absolute.command("run"))[1:]
     words += ["--store", str(store.root.absolute()), "--workers", str(workers), "--quiet"]
-    words += ["--save-every", str(manner.save_every), *(["--retry-failed"] if manner.retry_failed else [])]
+    words += ["--save-every", str(options.save_every), *(["--retry-failed"] if options.retry_failed else [])]
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     if folders := environment.get("LNLAB_DATA"):
         absolute_folders = (str(Path(folder).absolute()) for folder in folders.split(os.pathsep))
         environment["LNLAB_DATA"] = os.pathsep.join(absolute_folders)
     logs = store.root.absolute() / "slurm" / f"{stored.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     tasks = submit_tasks(ArrayTask(tuple(words), Path.cwd(), environment), number, logs, parameters, cluster)
-    if not manner.quiet:
+    if not options.quiet:
         asked = ", ".join(f"{name}={value}" for name, value in parameters.items())
-        manner.console.print(f"job {tasks.name}: {format_count(number, 'task')} ({asked}); logs in {logs}")
-    if not manner.wait:
-        manner.console.print(f"scancel {tasks.name} ends it; {request.command('run')} judges what it has done")
+        options.console.print(f"job {tasks.name}: {format_count(number, 'task')} ({asked}); logs in {logs}")
+    if not options.wait:
+        options.console.print(f"scancel {tasks.name} ends it; {request.command('run')} judges what it has done")
         return RunSummary(stored, scheduled=len(lacking))
     started = time.monotonic()
-    interrupted = _wait(store, stored, tasks, manner)
+    interrupted = _wait(store, stored, tasks, options)
     final = remembered_plan(store, request) or stored  # values were chosen: the tasks have gone on to other runs
     left = work_to_do(store.lacks(final), retry_failed=False)
     if left and not interrupted:
@@ -122,7 +123,7 @@ def run_as_array(
     )
 
 
-def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: RunOptions) -> int:
+def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, options: RunOptions) -> int:
     """Show progress until every task has ended. Returns the signal that cancelled them, or 0."""
     shown: list[str] = []
     cancelled = False
@@ -133,8 +134,8 @@ def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: R
                 cancelled = True
                 tasks.cancel()
             lines = list(watched_run(stored, watch.look()).lines())
-            if not manner.quiet and lines != shown:
-                manner.console.print("\n".join(lines), markup=False, highlight=False)
+            if not options.quiet and lines != shown:
+                options.console.print("\n".join(lines), markup=False, highlight=False)
                 shown = lines
             end = time.monotonic() + LOOK_EVERY
             # Signals are counted and raise nothing: short naps see a request to stop at once.

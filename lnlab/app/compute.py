@@ -11,7 +11,8 @@ from lnlab.app.plan_facts import plan_facts
 from lnlab.app.rehearsal.judgeable import require_judgeable
 from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.sources import compute_sources, with_weights
-from lnlab.app.rounds.units import RunOptions, compute_units
+from lnlab.app.rounds.units import compute_units
+from lnlab.app.run_options import RunOptions
 from lnlab.app.run_summary import RunSummary
 from lnlab.committed.registries import load_registries
 from lnlab.compile.cost.memory import MemoryPlan, plan_memory
@@ -28,12 +29,13 @@ from lnlab.training_extra import absent_packages
 
 if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
+    from lnlab.specfile.load import SpecDocument
 
 
 def compute_missing(
     store: Store,
     request: Request,
-    manner: RunOptions,
+    options: RunOptions,
     decisions: tuple[Decision, ...] = (),
     part: "Callable[[Plan, Registries], Plan]" = lambda plan, _: plan,
 ) -> RunSummary:
@@ -42,7 +44,7 @@ def compute_missing(
     Args:
         store: where rows are kept.
         request: the question.
-        manner: how units are computed.
+        options: how units are computed.
         decisions: choices that are made already.
         part: what is computed of a plan. All of it if not given.
 
@@ -55,7 +57,7 @@ def compute_missing(
     known = load_registries(request.plugins)
     require_judgeable(request, known)
     tuned = 0
-    with _machines(manner) as where:
+    with _machines(options) as where:
         while True:
             plan, document = compile_request(request, known, decisions)
             if made := remembered_decisions(plan, store):
@@ -64,12 +66,27 @@ def compute_missing(
             facts = plan_facts(request, plan, document, known)
             plan = part(plan, known)
             stored = store.keep_plan(plan, request.spec, facts, content=request.content)
-            done = compute_round(store, plan, stored, request, known, manner, where)
+            done = compute_round(store, plan, stored, request, known, options, where)
             new_decisions = decide_open_choices(plan, store)
             if done.interrupted or not new_decisions:
                 return replace(done, tuned=tuned)
             decisions = (*decisions, *new_decisions)
             tuned += done.units
+
+
+def next_plan(
+    request: Request, known: "Registries", store: Store, decisions: tuple[Decision, ...] = ()
+) -> "tuple[Plan, SpecDocument]":
+    """The plan of the first stage that is not complete in the store, with its document.
+
+    The choices of the stages before it are ``decisions``, or are decided by their stored runs.
+    """
+    while True:
+        plan, document = compile_request(request, known, decisions)
+        new_decisions = decide_open_choices(plan, store)
+        if not new_decisions:
+            return plan, document
+        decisions += new_decisions
 
 
 def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
@@ -81,12 +98,7 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
     known = load_registries(request.plugins)
     decisions: tuple[Decision, ...] = ()
     try:
-        while True:
-            plan, document = compile_request(request, known, decisions)
-            new_decisions = decide_open_choices(plan, store)
-            if not new_decisions:
-                break
-            decisions = (*decisions, *new_decisions)
+        plan, document = next_plan(request, known, store, decisions)
         if store.found(plan).runs["status"].null_count() == len(plan.runs):
             return None
         return store.keep_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
@@ -97,20 +109,20 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
 
 
 @contextmanager
-def _machines(manner: RunOptions) -> Iterator[Machines]:
+def _machines(options: RunOptions) -> Iterator[Machines]:
     """What units are computed on, connected for as long as the block lasts.
 
     Raises:
         LabError: the cluster cannot be reached.
     """
-    if manner.executor == ExecutorKind.local:
-        yield ThisMachine(manner.workers)
+    if options.executor == ExecutorKind.local:
+        yield ThisMachine(options.workers)
         return
     from lnlab.execute.cluster.connection import connected
     from lnlab.execute.cluster.machines import RayCluster
 
-    with connected(manner.address, manner.workers):
-        yield RayCluster(manner.workers, manner.console.print)
+    with connected(options.address, options.workers):
+        yield RayCluster(options.workers, options.console.print)
 
 
 def decide_open_choices(plan: Plan, store: Store) -> tuple[Decision, ...]:
@@ -141,12 +153,12 @@ def compute_round(
     stored: StoredPlan,
     request: Request,
     known: "Registries",
-    manner: RunOptions,
+    options: RunOptions,
     where: Machines | None = None,
 ) -> RunSummary:
     """Compute what the store lacks of the plan of one stage, on this machine where no other is named."""
-    where = where or ThisMachine(manner.workers)
-    misses = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed)
+    where = where or ThisMachine(options.workers)
+    misses = work_to_do(store.lacks(stored), retry_failed=options.retry_failed)
     missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
     due_units = [
         replace(unit, measurements=tuple(m for m in unit.measurements if m.key in missing_keys[unit.key]))
@@ -156,14 +168,14 @@ def compute_round(
     if due_units:
         # A plan that is held in memory means a store that cannot be written: it would keep no row either.
         store.require_stored(stored)
-    before = compute_sources(store, plan, due_units, request, known, manner, where)
+    before = compute_sources(store, plan, due_units, request, known, options, where)
     if before is not None:
         store.used(stored)
         if before.interrupted:
             return replace(before, stored=stored)
     # Only now, as the states that these units begin with were computed above.
     due_units = with_weights(store, plan, due_units)
-    return compute_units(store, plan, stored, due_units, request, known, manner, where)
+    return compute_units(store, plan, stored, due_units, request, known, options, where)
 
 
 def plan_here(

@@ -11,7 +11,7 @@ from lnlab.app.compute import compute_missing
 from lnlab.app.formats import format_duration
 from lnlab.app.missing_work import unfinished_runs
 from lnlab.app.request import Request
-from lnlab.app.rounds.units import RunOptions
+from lnlab.app.run_options import RunOptions
 from lnlab.app.table_specs import table_spec
 from lnlab.claims.claim import Verdict
 from lnlab.claims.look_book import LookBook
@@ -41,12 +41,12 @@ LARGEST_SAMPLE = 1.2e13
 """FLOPs of a sample, if it is not a single run: a minute and a half on two cores."""
 
 
-def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> VerifiedReport:
+def recomputation(path: Path, options: RunOptions, *, every_run: bool) -> VerifiedReport:
     """Compute runs of a report again in an empty store, and compare.
 
     Args:
         path: of its lock, or its folder.
-        manner: how many workers there are, and where progress is shown.
+        options: how many workers there are, and where progress is shown.
         every_run: whether every run is computed (level 3). Otherwise it is a sample.
     """
     try:
@@ -58,7 +58,7 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
             return _read_again(path, spec, facts, verdicts)
         # Which runs are drawn follows from the rows, so that nobody knows it before they are there.
         salt = None if every_run else digest([digest_bytes(files[name]) for name in sorted(files)])
-        return _computed_again(path, spec, facts, committed, verdicts, manner, salt)
+        return _computed_again(path, spec, facts, committed, verdicts, options, salt)
     except LabError as error:
         return VerifiedReport(
             path,
@@ -77,7 +77,7 @@ def _computed_again(
     facts: ReportFacts,
     committed: Results,
     verdicts: Sequence[Verdict],
-    manner: RunOptions,
+    options: RunOptions,
     salt: str | None,
 ) -> VerifiedReport:
     """Compute a sample of the runs, or all if ``salt`` is None."""
@@ -98,7 +98,7 @@ def _computed_again(
     with TemporaryDirectory() as scratch:
         store = Store(Path(scratch))
         request = Request(spec, facts.profile, facts.overrides, text=facts.spec)
-        done = compute_missing(store, request, manner, decisions, part)
+        done = compute_missing(store, request, options, decisions, part)
         if done.interrupted:
             raise KeyboardInterrupt
         results = store.results(done.stored.digest)

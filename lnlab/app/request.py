@@ -160,6 +160,16 @@ def compile_request(
     return plan, document
 
 
+def judged_plan(request: Request, known: "Registries", plan: "Plan", *, assume_data: bool = False) -> "Plan":
+    """The plan of the runs that are judged. For each choice that ``plan`` still has to make, a value is assumed."""
+    from lnlab.compile.decisions import assumed_decision
+
+    if not plan.undecided:
+        return plan
+    decisions = [*plan.decisions, *map(assumed_decision, plan.undecided)]
+    return compile_request(request, known, decisions, assume_data=assume_data, other_profiles=False)[0]
+
+
 def read_document(request: Request) -> "tuple[SpecDocument, list[Issue]]":
     """The spec of a request as far as it can be read, and what is wrong with its text.
 

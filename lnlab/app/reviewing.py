@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
-from lnlab.app.request import Request, compile_request, open_store, read_document
+from lnlab.app.request import Request, compile_request, judged_plan, open_store, read_document
 from lnlab.app.stored_plans import stored_plan
 from lnlab.committed.registries import load_registries
 from lnlab.errors import LabError, ReportError, StoreError
@@ -142,13 +142,9 @@ def review_of_request(request: Request, known: "Registries") -> "tuple[ReviewLin
         LabError: every problem of the spec at once.
     """
     from lnlab.app.planning.review_notes import review_of_plan
-    from lnlab.compile.decisions import assumed_decision
 
     plan, _ = compile_request(request, known, assume_data=True)
-    questions = plan.undecided
-    if questions:
-        plan, _ = compile_request(request, known, list(map(assumed_decision, questions)), assume_data=True)
-    return tuple(review_of_plan(plan, questions))
+    return tuple(review_of_plan(judged_plan(request, known, plan, assume_data=True), plan.undecided))
 
 
 def reviews_of_reports(root: Path) -> Iterator[tuple[Path, Review]]:

@@ -9,6 +9,7 @@ import typer
 from lnlab.app.formats import format_count, format_duration
 from lnlab.app.missing_work import status_counts_of_runs
 from lnlab.app.request import open_store, request_for
+from lnlab.app.run_options import RunOptions
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.running import RunResult, run_request
 from lnlab.app.table_specs import refuse_overrides, states_results
@@ -102,14 +103,14 @@ def run_spec(
     if states_results(spec):
         refuse_overrides(spec, profile, overrides)
         raise typer.Exit(run_table_spec(spec, as_json=as_json, strict=fail_on is FailOn.contradicted))
-    outcome = run_request(
-        open_store(folder, spec),
-        request_for(spec, profile, overrides, plugins),
+    store = open_store(folder, spec)
+    request = request_for(spec, profile, overrides, plugins)
+    options = RunOptions(
+        console=err(),
+        quiet=quiet,
         workers=workers,
         retry_failed=retry_failed,
         save_every=save_every,
-        console=err(),
-        quiet=quiet,
         executor=executor,
         address=address,
         max_minutes=max_minutes,
@@ -118,6 +119,7 @@ def run_spec(
         sbatch=sbatch,
         wait=wait,
     )
+    outcome = run_request(store, request, options)
     stored = outcome.summary.stored
     decisions = stored.facts["report"]["decisions"]
     questions = open_questions(outcome) if outcome.computed or fail_on is FailOn.review else 0
@@ -149,8 +151,8 @@ def run_spec(
         if verdicts:
             from lnlab.committed.evidence import committed_verdicts  # late: it imports polars
 
-            request = outcome.request
-            print_verdicts(verdicts, committed_verdicts(request.spec, request.profile, verdicts))
+            asked = outcome.request  # with fewer seeds where time is short
+            print_verdicts(verdicts, committed_verdicts(asked.spec, asked.profile, verdicts))
         if questions:
             out().print(
                 f"a referee would ask {format_count(questions, 'question')}: {outcome.request.command('review')}"

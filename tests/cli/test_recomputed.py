@@ -11,7 +11,7 @@ import pytest
 
 from lnlab.app.recomputed import flops_of_plan, plan_of_runs, recomputation, sample_of_plan
 from lnlab.app.request import Request, compile_request
-from lnlab.app.rounds.units import RunOptions
+from lnlab.app.run_options import RunOptions
 from lnlab.committed.comparison.numbers import compare_numbers
 from lnlab.committed.registries import load_registries
 from lnlab.consoles import stderr_console
@@ -35,8 +35,8 @@ def elsewhere(results):
 
 
 def again(*, every_run=False):
-    manner = RunOptions(1, retry_failed=False, quiet=True, save_every=60.0, console=stderr_console())
-    return recomputation(LOCK, manner, every_run=every_run)
+    options = RunOptions(console=stderr_console(), quiet=True, workers=1)
+    return recomputation(LOCK, options, every_run=every_run)
 
 
 def change_spec(change):

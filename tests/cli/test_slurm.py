@@ -20,7 +20,7 @@ from rich.console import Console
 from lnlab.app import array_run
 from lnlab.app.array_run import run_as_array
 from lnlab.app.request import Request
-from lnlab.app.rounds.units import RunOptions
+from lnlab.app.run_options import RunOptions
 from lnlab.store.leases import lease_holder
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
@@ -246,7 +246,7 @@ def test_two_of_submitits_own_processes_compute_every_unit_once_and_the_rows_are
     Path("sitecustomize.py").write_text(IN_TASKS.format(root=str(FAKE.parents[3])))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
     console = Console(file=io.StringIO())
-    options = RunOptions(1, retry_failed=False, quiet=True, save_every=60, console=console, tasks=2)
+    options = RunOptions(console=console, quiet=True, workers=1, executor="slurm", tasks=2)
     summary = run_as_array(Store(Path(".lnlab")), Request(Path("trained.yaml")), options, cluster="local")
     assert (summary.scheduled, summary.units, summary.interrupted) == (4, 4, 0)
     assert rows_of(Path(".lnlab")) == at_home

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from lnlab.app.recomputed import recomputation
-from lnlab.app.rounds.units import RunOptions
+from lnlab.app.run_options import RunOptions
 from lnlab.cli import main
 from lnlab.committed.comparison.numbers import compare_numbers
 from lnlab.consoles import stderr_console
@@ -29,7 +29,7 @@ claims:
 """
 SPEC = toy_spec(SMALLEST, REST, question="Do they grow?", train={"steps": 8, "evaluate": "end"}, seeds=2)
 REPORT = Path("reports/tuned")
-MANNER = RunOptions(2, retry_failed=False, quiet=True, save_every=60.0, console=stderr_console())
+MANNER = RunOptions(console=stderr_console(), quiet=True, workers=2)
 
 
 @pytest.fixture(scope="module")

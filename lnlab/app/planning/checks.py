@@ -9,7 +9,7 @@ from lnlab.app.local_files import survey_files
 from lnlab.app.planning.schedule_notes import schedule_notes
 from lnlab.app.rehearsal.judgeable import Rehearsals, undecidable_note
 from lnlab.app.rehearsal.models import variants_by_parts
-from lnlab.app.request import Request, compile_request, read_document
+from lnlab.app.request import Request, compile_request, judged_plan, read_document
 from lnlab.errors import LabError
 from lnlab.html_tables import html_card
 from lnlab.issues import Issue
@@ -139,19 +139,16 @@ def check_request(
         LabError: what is wrong with it, or cannot be built.
     """
     from lnlab.app.planning.review_notes import line_texts, review_of_plan, unfair_tests, unknown_rules
-    from lnlab.compile.decisions import assumed_decision
     from lnlab.compile.check import located_issues
 
     plan, document = compile_request(request, known, assume_data=True, other_profiles=other_profiles)
     questions = plan.undecided
     tuning_runs = plan.runs if questions else ()
     buildable = not absent_packages()
-    if questions:
-        if buildable:
-            # Tuning runs have models of their own, which must be sound as well.
-            rehearsals.models.build(document, plan)
-        assumed = list(map(assumed_decision, questions))
-        plan, document = compile_request(request, known, assumed, assume_data=True, other_profiles=False)
+    if questions and buildable:
+        # Tuning runs have models of their own, which must be sound as well.
+        rehearsals.models.build(document, plan)
+    plan = judged_plan(request, known, plan, assume_data=True)
     outcome = rehearsals.require_judgeable(request, plan, document)
     surveyed: list[str] = []
     if buildable:

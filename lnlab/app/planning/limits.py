@@ -5,11 +5,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lnlab.app.compute import plan_here
+from lnlab.app.compute import next_plan, plan_here
 from lnlab.app.formats import format_duration
 from lnlab.app.planning.pace import Pace, elapsed, expected_pace, no_pace
-from lnlab.app.planning.stages import judged_plan, next_plan
-from lnlab.app.request import Request, compile_request
+from lnlab.app.request import Request, compile_request, judged_plan
 from lnlab.compile.work import Trajectory
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -39,7 +38,7 @@ def within_minutes(
     Raises:
         LabError: not even the fewest seeds fit, or the spec cannot be judged on those that do.
     """
-    following = next_plan(request, known, store)
+    following, _ = next_plan(request, known, store)
     plan = judged_plan(request, known, following)
     stages = (following, plan) if following.undecided else (plan,)
     pending = [unit for stage in stages for unit, _ in store.pending(stage)]

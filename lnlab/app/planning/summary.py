@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab.app.formats import format_count, format_duration
 from lnlab.app.missing_work import reason_counts
-from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.rehearsal.judgeable import Rehearsals, seeds_judged, undecidable_note
-from lnlab.app.request import Request, read_document
+from lnlab.app.request import Request, judged_plan
 from lnlab.committed.registries import load_registries
 from lnlab.html_tables import html_card
 
@@ -196,16 +195,16 @@ def plan_request(request: Request, store: "Store", *, workers: int | None = None
     Raises:
         LabError: what is wrong with the spec, or a corpus that is absent.
     """
-    from lnlab.app.compute import plan_here
+    from lnlab.app.compute import next_plan, plan_here
     from lnlab.app.planning.pace import expected_pace, no_pace
     from lnlab.app.planning.review_notes import line_texts, review_of_plan
     from lnlab.compile.cost.cost import cost
     from lnlab.execute.machine import ThisMachine
 
     known = load_registries(request.plugins)
-    plan = next_plan(request, known, store)
+    plan, document = next_plan(request, known, store)
     judged = judged_plan(request, known, plan)
-    outcome = Rehearsals(known).require_judgeable(request, judged, read_document(request)[0])
+    outcome = Rehearsals(known).require_judgeable(request, judged, document)
     pace = expected_pace(store, plan, known)
     pending = store.pending(plan)
     units = [unit for unit, _ in pending]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lnlab.app.formats import format_count
 from lnlab.app.rehearsal.models import BuiltModels
-from lnlab.app.request import Request, compile_request
+from lnlab.app.request import Request, compile_request, judged_plan
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.training_extra import absent_packages
@@ -120,13 +120,8 @@ def judged_plan_of(request: Request, known: "Registries") -> "tuple[Plan, SpecDo
     Raises:
         SpecError: what is wrong with the spec.
     """
-    from lnlab.compile.decisions import assumed_decision
-
     plan, document = compile_request(request, known, assume_data=True)
-    if plan.undecided:
-        assumed = list(map(assumed_decision, plan.undecided))
-        plan, document = compile_request(request, known, assumed, assume_data=True, other_profiles=False)
-    return plan, document
+    return judged_plan(request, known, plan, assume_data=True), document
 
 
 def require_judgeable(request: Request, known: "Registries") -> Outcome:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lnlab.app.request import Request
-from lnlab.app.rounds.units import RunOptions, compute_units
+from lnlab.app.rounds.units import compute_units
+from lnlab.app.run_options import RunOptions
 from lnlab.app.run_summary import RunSummary
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import StateAddress, Trajectory
@@ -25,7 +26,7 @@ def compute_sources(
     units: Sequence[Trajectory],
     request: Request,
     known: "Registries",
-    manner: RunOptions,
+    options: RunOptions,
     where: Machines,
 ) -> RunSummary | None:
     """Compute the states that these units begin with and the store lacks. Returns None where it lacks none."""
@@ -39,12 +40,12 @@ def compute_sources(
         ]
         if not lacking:
             continue
-        before = compute_sources(store, source, lacking, request, known, manner, where)
+        before = compute_sources(store, source, lacking, request, known, options, where)
         if before is not None and before.interrupted:
             return before
         ready = with_weights(store, source, lacking)
         stored = store.keep_plan(source, request.spec, content=request.content)
-        last = compute_units(store, source, stored, ready, request, known, manner, where)
+        last = compute_units(store, source, stored, ready, request, known, options, where)
         if last.interrupted:
             return last
     return last

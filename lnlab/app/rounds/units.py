@@ -1,12 +1,13 @@
 """Compute the units of a plan: the workers, the memory that they may use, and the display of progress."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.progress import progress_reporter
 from lnlab.app.request import Request
+from lnlab.app.run_options import RunOptions
 from lnlab.app.run_summary import RunSummary
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
@@ -14,7 +15,6 @@ from lnlab.compile.plan import Plan, Trajectory
 from lnlab.compile.reference.explain import call_label
 from lnlab.errors import LabError
 from lnlab.execute.devices import device_kind
-from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
@@ -23,41 +23,7 @@ from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from lnlab.compile.resolve.choices import Registries
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """The options of a run that change no number.
-
-    Attributes:
-        workers: processes, fewer where memory allows no more. None means as many as cores.
-        retry_failed: whether failed units are tried again.
-        quiet: whether no progress is shown.
-        save_every: seconds of training between two checkpoints.
-        console: where progress is shown.
-        executor: where units are computed.
-        address: of the Ray cluster. None means ``RAY_ADDRESS``, else one of this machine.
-        memory: bytes that all workers together may have. None means all there are.
-        tasks: number of tasks of a SLURM array, each with ``workers`` processes. None means one for each unit, up to a
-            limit.
-        sbatch: parameters of SLURM that replace those that follow from the plan.
-        wait: whether to wait for SLURM's tasks.
-    """
-
-    workers: int | None
-    retry_failed: bool
-    quiet: bool
-    save_every: float
-    console: "Console"
-    executor: ExecutorKind = ExecutorKind.local
-    address: str | None = None
-    memory: int | None = None
-    tasks: int | None = None
-    sbatch: tuple[tuple[str, str], ...] = ()
-    wait: bool = True
 
 
 def compute_units(
@@ -67,7 +33,7 @@ def compute_units(
     due_units: Sequence[Trajectory],
     request: Request,
     known: "Registries",
-    manner: RunOptions,
+    options: RunOptions,
     where: Machines,
 ) -> RunSummary:
     """Compute these units of a plan.
@@ -77,7 +43,7 @@ def compute_units(
     """
     devices = {device_kind(unit.setting) for unit in due_units}
     where.require(devices)
-    limit = manner.memory
+    limit = options.memory
     memory = min(where.memory, limit or where.memory)
     gpus = where.gpus(devices)
     memory_plan = plan_memory(due_units, known, where.workers, memory, gpus)
@@ -89,7 +55,7 @@ def compute_units(
         if memory_plan.workers < min(without_limit, len(due_units)):
             workers = format_count(memory_plan.workers, "worker")
             allowed = format_quantity(limit, "B")
-            manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
+            options.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
     units = memory_plan.units
     costs = unit_seconds(units, known)
     # A worker on another node has another working folder.
@@ -97,7 +63,7 @@ def compute_units(
     open_executor = where.executor(at_root.root, memory_plan, devices) if due_units else None
     names = unit_names(plan, costs)
     total = sum(costs.values())
-    with progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show:
+    with progress_reporter(names, total, console=options.console, quiet=options.quiet) as show:
         registry_loader = RegistryLoader(tuple(path.absolute() for path in request.plugins))
         roots = request.roots
         summary = sweep(
@@ -107,9 +73,9 @@ def compute_units(
             roots=roots,
             workers=memory_plan.workers,
             costs=costs,
-            save_every=manner.save_every,
+            save_every=options.save_every,
             on_event=show,
-            live=None if manner.quiet else at_root.live,
+            live=None if options.quiet else at_root.live,
             open_executor=open_executor,
         )
     return RunSummary(

@@ -90,14 +90,13 @@ def verify(
     again = None
     if level > 1:
         from lnlab.app.recomputed import recomputation
-        from lnlab.app.rounds.units import RunOptions
+        from lnlab.app.run_options import RunOptions
         from lnlab.execute.pool import warm
-        from lnlab.execute.unit import SAVE_EVERY
 
         # The server of the workers imports torch while levels 0 and 1 are looked at.
         warm()
-        manner = RunOptions(workers, retry_failed=False, quiet=quiet or as_json, save_every=SAVE_EVERY, console=err())
-        again = partial(recomputation, manner=manner, every_run=level > 2)
+        options = RunOptions(console=err(), quiet=quiet or as_json, workers=workers)
+        again = partial(recomputation, options=options, every_run=level > 2)
     verification = verify_reports(locks, level, on_report, workers or cores(), again)
     if as_json:
         print_json(asdict(verification) | {"passed": verification.passed, "sentence": verification.sentence})
