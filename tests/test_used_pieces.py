@@ -9,7 +9,7 @@ import pytest
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.check import check_spec
-from lnlab.compile.checked import Checked
+from lnlab.compile.checked import CheckedSpec
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.report.gallery import page_of_builder
 from lnlab.report.registries import FRAME_REGISTRIES
@@ -80,7 +80,7 @@ def words(value: object) -> Iterator[str]:
             yield from words(inner)
 
 
-def pieces_of_requests(checked: Checked) -> Iterator[tuple[str, str]]:
+def pieces_of_requests(checked: CheckedSpec) -> Iterator[tuple[str, str]]:
     """The probes, sections and claims of a spec; what they name or draw; and the rule that chooses a value."""
     requests = checked.requests
     kinds = (

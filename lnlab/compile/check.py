@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from lnlab.compile.checked import Checked
+from lnlab.compile.checked import CheckedSpec
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.interned import unevaluated
@@ -39,7 +39,7 @@ MOST_RUNS = 150_000
 """Their plan fits into 4 GB: a run takes 8 kB, and 25 kB beside a store that has them all (at 100,000 runs)."""
 PROFILE_POINTS = 100
 """Points that are checked of each profile that is not chosen, and of a spec whose grammar is wrong."""
-Pass = Callable[[Checked], tuple[Checked, list[Issue]]]
+Pass = Callable[[CheckedSpec], tuple[CheckedSpec, list[Issue]]]
 
 
 def check_spec(
@@ -53,14 +53,14 @@ def check_spec(
     files: bool = True,
     other_profiles: bool = True,
     ancestors: tuple[Path, ...] = (),
-) -> Checked:
+) -> CheckedSpec:
     """Check everything. The ``issues`` of the result are in the order of the file, those of arguments last.
 
     Without ``files`` no corpus is read and no other spec, and what depends on one is not checked: the length of an
     epoch, peak memory, the runs that others begin with. Without ``other_profiles`` the lines of those that are not
     chosen are not checked. ``ancestors`` are the specs whose runs begin with these.
     """
-    # None also says that no file is read (``Checked.reads_files``).
+    # None also says that no file is read (``CheckedSpec.reads_files``).
     available_memory = (machine_memory() if memory is None else memory) if files else None
     begun = _begin(document, profile, overrides, ContentKeys(registries, roots), memory=available_memory)
     checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
@@ -114,7 +114,7 @@ def located_issues(
     return document.as_read(whole_spec(document, profile, overrides, registries).located(issues))
 
 
-def run_passes(passes: Sequence[Pass], checked: Checked) -> tuple[Checked, list[Issue]]:
+def run_passes(passes: Sequence[Pass], checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """A spec after these passes, and everything that they say is wrong, in their order."""
     issues: list[Issue] = []
     for apply in passes:
@@ -131,12 +131,12 @@ def _begin(
     *,
     memory: int | None = None,
     limit: int | None = None,
-) -> Checked:
+) -> CheckedSpec:
     """A spec in one of its profiles, read and not yet checked."""
     registries = content_keys.registries
     merged = whole_spec(document, profile, overrides, registries)
     reading = read_experiment(merged.data)
-    return Checked(
+    return CheckedSpec(
         document=document,
         profile=profile,
         merged=merged,
@@ -150,25 +150,25 @@ def _begin(
     )
 
 
-def _read(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _read(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Report what is wrong with overlays and grammar."""
     return checked, [*checked.merged.issues, *checked.reading.issues]
 
 
-def _resolve(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _resolve(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Resolve the settings, only the first ones of a spec with grammar issues, as it will be checked again."""
     limit = PROFILE_POINTS if checked.reading.issues else checked.limit
     sweep = resolve_sweep(checked.reading, checked.merged, checked.content_keys, checked.memory, limit)
     return replace(checked, sweep=sweep, axes=Axes(sweep.axes, checked.registries)), sweep.issues
 
 
-def _request(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _request(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Resolve probes, sections and claims, each by itself."""
     requests = resolve_requests(checked.reading, checked.merged, checked.registries)
     return replace(checked, requests=requests), requests.issues
 
 
-def _refer(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _refer(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Find the runs of other specs that these begin with, and the claims that are cited or named in the answer."""
     merged, document, registries = checked.merged, checked.document, checked.registries
     issues = citation_issues(checked.requests, merged, document, registries)
@@ -182,13 +182,13 @@ def _refer(checked: Checked) -> tuple[Checked, list[Issue]]:
     return referring, flaws + issues
 
 
-def _select(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _select(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Resolve what is chosen on tuning seeds, except for what depends on settings."""
     selects, issues = resolve_selects(checked.reading, checked.merged, checked.registries)
     return replace(checked, selects=selects), issues
 
 
-def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _tune(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Plan what is decided before anything is judged."""
     sweep, merged = checked.sweep, checked.merged
     # Of half a sweep groups lack candidates, which follows from what is reported already.
@@ -201,7 +201,7 @@ def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
         return checked, list(error.issues)
 
 
-def _tell_apart(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _tell_apart(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Check that no two settings have the same runs, once all that a run depends on is known."""
     sweep = checked.sweep
     if not checked.reads_files or sweep.partial or sweep.epochs.absent or not checked.knows_its_runs:
@@ -209,7 +209,7 @@ def _tell_apart(checked: Checked) -> tuple[Checked, list[Issue]]:
     return checked, same_run_issues(sweep, checked.content_keys)
 
 
-def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _seed(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Check the names of grids with seeds of their own, and that no run is of two grids with different ones."""
     stated, names = checked.experiment.grid_seeds, checked.merged.grid_names
     unknown = [issue for name in stated for issue in unknown_grids(names, ("grid_seeds", name), [name])]
@@ -234,7 +234,7 @@ def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
     return checked, list(apart.values())
 
 
-def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _measure(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Check where and when probes are applied, that runs are not too many, and that something is measured."""
     sweep = checked.sweep
     issues: list[Issue] = []
@@ -255,18 +255,18 @@ def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
     return checked, issues
 
 
-def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
+def _find(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Replace the grids that sections and claims name by conditions, now that the runs are known."""
     if not checked.knows_its_runs:
         return checked, []
 
     @cache
-    def unchanged() -> Checked | None:
+    def unchanged() -> CheckedSpec | None:
         """The runs of the spec without profile and overrides, or None where it has issues."""
         base, flaws = run_passes(_PASSES_OF_RUNS, _begin(checked.document, None, (), checked.content_keys))
         return None if flaws else base
 
-    def grids_of(of: Checked, before: Callable[[], Grids | None] = lambda: None) -> Grids:
+    def grids_of(of: CheckedSpec, before: Callable[[], Grids | None] = lambda: None) -> Grids:
         chosen = of.tuning.paths if of.tuning else ()
         return Grids(of.sweep, of.axes, names=of.merged.grid_names, chosen=chosen, unchanged=before)
 

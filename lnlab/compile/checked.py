@@ -23,7 +23,7 @@ from lnlab.specfile.read import Reading
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSpec:
     """A checked spec with what was derived on the way. It is valid where ``issues`` is empty.
 
     Attributes:
@@ -125,7 +125,7 @@ class SourceRun:
         seed: the only seed. None means the seed of the run that begins with it.
     """
 
-    checked: Checked
+    checked: CheckedSpec
     setting: InternedSetting
     keys: VariantKeys
     step: int

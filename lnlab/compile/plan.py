@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from lnlab.compile.check import check_spec
-from lnlab.compile.checked import Checked, SourceRun
+from lnlab.compile.checked import CheckedSpec, SourceRun
 from lnlab.compile.content_keys import VariantKeys
 from lnlab.compile.cost.data_passes import data_passes
 from lnlab.compile.decisions import Decision, Undecided, decisions_to_json
@@ -177,7 +177,7 @@ def compile_front(
     return _judged_stage(checked, decided)
 
 
-def _next_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage:
+def _next_stage(checked: CheckedSpec, decisions: Sequence[Decision]) -> ResolvedStage:
     """The stage that follows these decisions."""
     if checked.tuning is None:
         return _judged_stage(checked, ())
@@ -222,7 +222,7 @@ def _next_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStag
     )
 
 
-def _judged_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage:
+def _judged_stage(checked: CheckedSpec, decisions: Sequence[Decision]) -> ResolvedStage:
     """The runs that are judged, everything being decided."""
     tuning = checked.tuning
     variants = tuning.judged([decision.value for decision in decisions]) if tuning else checked.judged
@@ -243,7 +243,7 @@ def _judged_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedSt
     )
 
 
-def _seeds_of(checked: Checked, variants: Sequence[Variant]) -> Sequence[SeedsOfVariant]:
+def _seeds_of(checked: CheckedSpec, variants: Sequence[Variant]) -> Sequence[SeedsOfVariant]:
     """On which seeds each variant is judged, by its grids and by the claims that select it."""
     own = [checked.seeds_of(variant.grids) for variant in variants]
     claim_seeds = checked.experiment.claim_seeds
@@ -260,7 +260,7 @@ class _Builder:
         inits: each distinct initial state with the init it comes from.
     """
 
-    checked: Checked
+    checked: CheckedSpec
     kept: bool = False
     settings: dict[str, InternedSetting] = field(default_factory=dict)
     points: dict[str, dict[str, Json]] = field(default_factory=dict)
@@ -348,7 +348,7 @@ class _Builder:
         }
 
 
-def _build(checked: Checked, stage: ResolvedStage) -> _Builder:
+def _build(checked: CheckedSpec, stage: ResolvedStage) -> _Builder:
     """The runs of one stage of a checked spec. Tuning runs are not measured."""
     builder = _Builder(checked)
     probes = [] if stage.undecided else checked.requests.probes

@@ -6,7 +6,7 @@ checked as if it were run, so it may begin with a third one in turn. A spec that
 
 from collections.abc import Callable
 
-from lnlab.compile.checked import Checked, SourceRun
+from lnlab.compile.checked import CheckedSpec, SourceRun
 from lnlab.compile.digests import Input, input_of
 from lnlab.compile.resolved_sweep import variants_of
 from lnlab.errors import SpecError, nearest
@@ -19,7 +19,7 @@ _OWN = "same"
 
 
 def resolve_sources(
-    checked: Checked, check_spec: Callable[..., Checked]
+    checked: CheckedSpec, check_spec: Callable[..., CheckedSpec]
 ) -> tuple[dict[str, SourceRun], tuple[Input, ...], list[Issue]]:
     """The runs of other specs that those of a spec begin with, the files they depend on, and what is wrong.
 
@@ -42,7 +42,7 @@ def resolve_sources(
     return sources, tuple(inputs.values()), flaws
 
 
-def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]) -> SourceRun:
+def _source_run(choice: Choice, own: CheckedSpec, check_spec: Callable[..., CheckedSpec]) -> SourceRun:
     """The one run that an init of the spec ``own`` names.
 
     Raises:

@@ -149,8 +149,7 @@ class SpecModel(Experiment):
 
     def _repr_html_(self) -> str:
         """A card: what it asks, and of what it is made."""
-        lists = {"probes": "probe", "report": "section", "claims": "claim"}
-        numbers = {word: len(self._data.get(key) or ()) for key, word in lists.items()}
+        numbers = {word: len(self._data.get(key) or ()) for key, word in LISTS.items()}
         counts = [f"{number} {word}{'s' * (number > 1)}" for word, number in numbers.items() if number]
         made = [f"{key}: {inline_text(self._data[key])}" for key in _SHOWN if key in self._data]
         return html_card(self.title, [self.question or "", *made, ", ".join(counts)])
