@@ -24,6 +24,7 @@ OF_RATES = "what a grid of learning rates shows, for whoever tunes one; Wortsman
 TODAY = "a part of the language models of today, for whoever trains one of their kind"
 OF_A_LAW = "a number freed of what a paper's law says of it: where the law holds it is the same at every depth"
 OWN_DATA = "for a reader's own text"
+OF_LOOPS = "what users of other tools look at in their own training, see docs/record_your_training.md"
 VERSES = "the largest text in the public domain of which two translations are aligned"
 UNUSED = {
     "corpus": {
@@ -44,9 +45,16 @@ UNUSED = {
     "intervention": {
         "freeze": "trains all weights but those of some sites, the commonest of ablations",
     },
+    "probe": {
+        "attention_sink": OF_LOOPS,
+        "activation_outliers": OF_LOOPS,
+        "gradient_noise": OF_LOOPS,
+    },
     "quantity": {
         "gradient_growth": "the gradient of a layer over that of the one before, the plainest sign of vanishing",
         "best_lr": OF_RATES,
+        "clipped_share": OF_LOOPS,
+        "spike_score": OF_LOOPS,
         "scaled_gradient_norm": OF_A_LAW,
     },
 }

@@ -12,3 +12,11 @@ ATTENTION_LOGITS: Mapping[str, QuantityWords] = {
         "attention entropy", "{nats}", "entropy of the attention weights, mean over queries"
     ),
 }
+ATTENTION_SINK: Mapping[str, QuantityWords] = {
+    "first_key_share": QuantityWords(
+        "attention on the first key", "share", "weight of the first key, mean over queries", "p₁"
+    ),
+    "query_norm": QuantityWords("query norm", "Euclidean", "mean norm of a query of a head", "‖q‖"),
+    "key_norm": QuantityWords("key norm", "Euclidean", "mean norm of a key of a head", "‖k‖"),
+    "value_norm": QuantityWords("value norm", "Euclidean", "mean norm of a value of a head", "‖v‖"),
+}

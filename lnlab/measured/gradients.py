@@ -26,6 +26,17 @@ GRADIENT_NORM: Mapping[str, QuantityWords] = {
     ),
     "gradient_unresolved_share": UNRESOLVED_SHARE,
 }
+GRADIENT_NOISE: Mapping[str, QuantityWords] = {
+    "gradient_signal": QuantityWords(
+        "squared gradient", "{nats}² per {item}²", "squared norm of the gradient of all parameters, unbiased", "‖μ‖²"
+    ),
+    "gradient_variance": QuantityWords(
+        "gradient variance", "{nats}²", "trace of the covariance of the gradient of one {item}, unbiased", "tr Σ"
+    ),
+    "gradient_noise_scale": QuantityWords(
+        "gradient noise scale", "{item}s", "batch whose noise is as large as the gradient", "tr Σ / ‖μ‖²"
+    ),
+}
 STREAM_GRADIENT: Mapping[str, QuantityWords] = {
     "stream_gradient": QuantityWords(
         "gradient of the stream",

@@ -16,6 +16,14 @@ ACTIVATION_MOMENTS: Mapping[str, QuantityWords] = {
         "branch share", "of the variance", "variance of a branch over that of the sum"
     ),
 }
+ACTIVATION_OUTLIERS: Mapping[str, QuantityWords] = {
+    "activation_kurtosis": QuantityWords(
+        "kurtosis", "3 if normal", "fourth moment of the coordinates of all tokens over their squared variance"
+    ),
+    "activation_largest": QuantityWords(
+        "largest coordinate", "of the median", "largest absolute coordinate over the median of all"
+    ),
+}
 HIDDEN_NORM: Mapping[str, QuantityWords] = {
     "hidden_norm_sq": QuantityWords(
         "squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width", "‖x‖²/d"

@@ -39,6 +39,30 @@ def test_a_nano_gpt(small, some_batches):
             )
 
 
+def test_the_first_key_and_the_norms_of_a_nano_gpt(small, some_batches):
+    torch.manual_seed(1)
+    model = small.NanoGPT()
+    kept = {}
+    for number, block in enumerate(model.blocks, 1):
+        block.attn.qkv.register_forward_hook(lambda _m, _x, y, n=number: kept.setdefault(n, y.detach()))
+    (batch,) = some_batches(3, 1)
+    model.eval()(batch[:, :-1])
+    m = lnlab.measure(model, [batch], small.token_loss, probes=["attention_sink"], sites=small.NANO_SITES)
+    frame = m.frame("attention_sink")
+    for layer, y in kept.items():
+        q, k, v = (t.unflatten(-1, (2, -1)).transpose(1, 2).double() for t in y.chunk(3, -1))
+        logits = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        allowed = torch.ones(logits.shape[-2:], dtype=torch.bool).tril()
+        first = logits.masked_fill(~allowed, -torch.inf).softmax(-1)[..., 0].mean((0, 2))
+        expected = {"first_key_share": first} | {
+            f"{name}_norm": x.norm(dim=-1).mean((0, 2)) for name, x in (("query", q), ("key", k), ("value", v))
+        }
+        at = frame.filter(pl.col("layer") == layer, pl.col("sublayer") == "self_attention").sort("index")
+        for quantity, values in expected.items():
+            found = at.filter(pl.col("quantity") == quantity)["value"].to_list()
+            assert found == pytest.approx(values.tolist(), rel=1e-5), quantity
+
+
 @pytest.mark.parametrize("mask", ["none", "bool", "float", "gqa"])
 def test_masks_and_grouped_queries(mask):
     generator = torch.Generator().manual_seed(0)
