@@ -6,18 +6,17 @@ plan, and a file that has changed since is refused. A report keeps what it read,
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from lnlab.claims.claim import Verdict
-from lnlab.claims.verdict_rows import verdicts_from_frame
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.report.contents import read_file
+from lnlab.report.folder import parse_table, parse_verdicts
 from lnlab.specfile.citations import AUTHORED, Citation, citations_of, find_verdicts, verdicts_path
 from lnlab.tables import Results, frame
 
@@ -34,7 +33,7 @@ def plan_results(store: "Store", stored: "StoredPlan") -> Results:
     """The results of a plan, with the verdicts that its claims cite.
 
     Raises:
-        LabError: a report that is cited is not what it was when the plan was made.
+        LabError: a report that is cited is damaged, or not what it was when the plan was made.
     """
     results = store.results(stored.digest)
     digests = {Path(file.path): file.sha256 for file in stored.inputs}
@@ -48,7 +47,7 @@ def plan_results(store: "Store", stored: "StoredPlan") -> Results:
         if (digest_bytes(content) if content is not None else "") != before:
             what = "has changed since this was run" if before else "did not exist when this was run"
             raise LabError(Issue("differs", str(path), what, "run the spec again with lnlab run, which reads it again"))
-        return _cited_row(content, citation)
+        return _cited_row(content, citation, path)
 
     return replace(results, evidence=_evidence((stored.facts or {}).get("claims", ()), row))
 
@@ -61,6 +60,9 @@ def renewed_evidence(claims: _Claims, folder: Path, profile: str | None, kept: p
         folder: of the report.
         profile: of the report.
         kept: the table ``evidence`` of the report.
+
+    Raises:
+        ReportError: a report beside it is damaged.
     """
     folder = folder.resolve()
     reports = folder.parent.parent if folder.name == profile else folder.parent
@@ -68,10 +70,10 @@ def renewed_evidence(claims: _Claims, folder: Path, profile: str | None, kept: p
     def row(citing: str, citation: Citation) -> _Row:
         path = verdicts_path(reports, citation)
         if (content := _verdicts_in(path)) is not None:
-            return _cited_row(content, citation)
+            return _cited_row(content, citation, path)
         spec, profile, claim = citation.spec, citation.profile, citation.claim
         before = kept.filter(citing=citing, spec=spec, profile=profile, claim=claim).to_dicts()
-        return before[0] if before else _cited_row(None, citation)
+        return before[0] if before else _cited_row(None, citation, path)
 
     return _evidence(claims, row)
 
@@ -83,12 +85,15 @@ def committed_verdicts(spec: Path, profile: str | None, verdicts: Sequence[Verdi
         spec: its file. The report lies below ``reports`` as one that is cited does.
         profile: of ``verdicts``. Nothing is read for that of the committed report itself.
         verdicts: of claims; one whose sentence has changed since has none in the report.
+
+    Raises:
+        ReportError: the report is damaged.
     """
-    content = None if profile == AUTHORED else _verdicts_in(find_verdicts(spec, Citation(spec.stem, AUTHORED, "")))
-    if content is None:
+    path = find_verdicts(spec, Citation(spec.stem, AUTHORED, ""))
+    if profile == AUTHORED:
         return {}
     sentences = {verdict.claim: verdict.says for verdict in verdicts}
-    found = verdicts_from_frame(pl.read_parquet(BytesIO(content)))
+    found = parse_verdicts(_verdicts_in(path), path.parents[1])
     return {verdict.claim: verdict for verdict in found if sentences.get(verdict.claim) == verdict.says}
 
 
@@ -107,13 +112,21 @@ def _verdicts_in(path: Path) -> bytes | None:
     return read_file(path.parents[1], f"data/{path.name}")
 
 
-def _cited_row(content: bytes | None, citation: Citation) -> _Row:
-    """The verdict on a claim from a file of verdicts. Without it, the reason why it is absent."""
+def _cited_row(content: bytes | None, citation: Citation, path: Path) -> _Row:
+    """The verdict on a claim from a file of verdicts. Without it, the reason why it is absent.
+
+    Raises:
+        ReportError: the file is damaged.
+    """
     place = {"spec": citation.spec, "profile": citation.profile, "claim": citation.claim}
     report = f"reports/{citation.spec}/{citation.profile}"
     if content is None:
         return {**place, "reason": f"{report} is not there"}
-    verdicts = pl.read_parquet(BytesIO(content)).with_row_index("number", offset=1).filter(claim=citation.claim)
+    verdicts = (
+        parse_table(content, "verdicts", path.parents[1])
+        .with_row_index("number", offset=1)
+        .filter(claim=citation.claim)
+    )
     place["sha256"] = digest_bytes(content)
     if verdicts.is_empty():
         return {**place, "reason": f"{report} is older than this claim"}

@@ -165,30 +165,44 @@ def parse_report(files: Mapping[str, bytes], out: Path) -> tuple[ReportFacts, Re
     if not _DIGEST.fullmatch(facts.digest):
         raise ReportError(Issue("damaged", str(out / EXPERIMENT_FILE), "its plan has no digest", _WRITE_AGAIN))
 
-    def table(name: str) -> pl.DataFrame:
-        content = files.get(f"data/{name}.parquet")
-        if content is None:
-            return pl.DataFrame(schema=table_schema(name))
-        try:
-            _refuse_large(content)
-            rows = pl.read_parquet(BytesIO(content))
-        except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            raise _damaged(out, f"{name}.parquet", error) from error
-        schema = table_schema(name)
-        if wrong := [column for column, kind in schema.items() if rows.schema.get(column) != kind]:
-            raise _damaged(out, f"{name}.parquet", ValueError(f"column {wrong[0]} is absent or of another type"))
-        return rows
-
-    verdicts, evidence = table("verdicts"), table(EVIDENCE_TABLE)
-    try:
-        judged = list(verdicts_from_frame(verdicts))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError) as error:
-        raise _damaged(out, "verdicts.parquet", error) from error
+    judged = parse_verdicts(files.get("data/verdicts.parquet"), out)
+    evidence = parse_table(files.get(f"data/{EVIDENCE_TABLE}.parquet"), EVIDENCE_TABLE, out)
     try:
         results = _results_in(files, facts.digest)
     except _UNREADABLE as error:
         raise _damaged(out, PACKS_FOLDER, error) from error
     return facts, replace(results, evidence=evidence), judged
+
+
+def parse_table(content: bytes | None, name: str, out: Path) -> pl.DataFrame:
+    """A table of a report from the content of its file, without rows where there is no file.
+
+    Raises:
+        ReportError: it is damaged, has other columns, or is larger than any report.
+    """
+    schema = table_schema(name)
+    if content is None:
+        return pl.DataFrame(schema=schema)
+    try:
+        _refuse_large(content)
+        rows = pl.read_parquet(BytesIO(content))
+    except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _damaged(out, f"{name}.parquet", error) from error
+    if wrong := [column for column, kind in schema.items() if rows.schema.get(column) != kind]:
+        raise _damaged(out, f"{name}.parquet", ValueError(f"column {wrong[0]} is absent or of another type"))
+    return rows
+
+
+def parse_verdicts(content: bytes | None, out: Path) -> list[Verdict]:
+    """The verdicts of a report from the content of their file.
+
+    Raises:
+        ReportError: it is damaged.
+    """
+    try:
+        return list(verdicts_from_frame(parse_table(content, "verdicts", out)))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError) as error:
+        raise _damaged(out, "verdicts.parquet", error) from error
 
 
 def packs_in(files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -177,6 +177,28 @@ def test_a_report_made_again_reads_its_neighbours_and_else_what_it_keeps(lnlab, 
     assert evidence(page)["verdict"] == "contradicted"
 
 
+@pytest.mark.parametrize("damage", [b"no table", b"PAR1 and nothing PAR1", None])
+@pytest.mark.parametrize("words", [["run", "citing.yaml", "-q"], ["report", "--from", "reports/citing", "-q"]])
+def test_a_damaged_report_that_is_cited_is_one_line_with_its_place(lnlab, page, workdir, damage, words):
+    verdicts = workdir / "reports/tiny/real/data/verdicts.parquet"
+    if damage is None:  # a table with other columns
+        pl.DataFrame({"claim": ["post_above_pre"]}).write_parquet(verdicts)
+    else:
+        verdicts.write_bytes(damage)
+    said = lnlab(*words)
+    assert (said.code, said.err.count("\n")) == (2, 1), said.err
+    assert "reports/tiny/real/data/verdicts.parquet: cannot be read: " in said.err
+
+
+@pytest.mark.parametrize("content", [b"no table", b""])
+def test_a_damaged_report_of_the_same_spec_is_one_line_when_verdicts_are_compared(lnlab, tiny, workdir, content):
+    path = write_verdicts(workdir / "reports", ("post_above_pre", "supported"))
+    path.write_bytes(content)
+    said = lnlab("run", "tiny.yaml", "-p", "one", "-q")
+    assert (said.code, said.err.count("\n")) == (2, 1), said.err
+    assert "verdicts.parquet: cannot be read: " in said.err
+
+
 def cites(root: Path, name: str, *others: str) -> Path:
     """The folder of a report that cites others, as far as their order is asked for."""
     data = root / name / "real" / "data"
