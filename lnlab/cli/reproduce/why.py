@@ -49,7 +49,7 @@ def why(
     report below --reports comes before what the store holds. The folder of a report can stand in place of the spec.
 
     The key of a run, or its beginning (of at least six digits), shows what the run was, what was measured, how it ended
-    and why, what its worker printed last, and which claims read it.
+    and why, and what its worker printed last.
     """
     from lnlab.committed.registries import load_registries
     from lnlab.committed.tracing.claim_trace import trace_claim
@@ -59,7 +59,7 @@ def why(
     parsed = parse_address(address)
     store = open_store(folder)
     if isinstance(parsed, str):
-        run = trace_run(parsed, reports, store, load_registries(plugins))
+        run = trace_run(parsed, reports, store)
         print_json(asdict(run)) if as_json else _print_run(run)
     else:
         known = load_registries(plugins)
@@ -124,8 +124,7 @@ def _print_run(trace: "RunTrace") -> None:
     _line("is", trace.name)
     _line("status", outcome["status"])
     _line("reason", outcome["reason"])
-    # Reports of earlier versions do not say how many were made.
-    _line("updates", f"{outcome['steps'] if outcome['done'] is None else outcome['done']} of {outcome['steps']}")
+    _line("updates", f"{outcome['done'] or 0} of {outcome['steps']}")
     _line("time", "" if outcome["seconds"] is None else format_duration(float(outcome["seconds"])))
     versions = ", ".join(f"{name} {version}" for name, version in sorted(outcome["versions"].items()))
     _line("machine", ", ".join(filter(None, [outcome["device"], versions])))
@@ -138,11 +137,6 @@ def _print_run(trace: "RunTrace") -> None:
         steps = f" at update {', '.join(map(str, probe.steps))}" if probe.steps else ""
         counts = ", ".join(f"{format_count(number, 'row')} of {table}" for table, number in probe.rows.items())
         _line("measured", f"{probe.probe}{steps}: {counts or 'no rows'}")
-    for record in trace.records:
-        _line("record", record)
-    for sentence in trace.damaged:
-        _line("damaged", sentence)
-    _line("read by", ", ".join(trace.claims) or "no claim")
     if trace.log:
         out().print("printed last:")
         for text in trace.log.splitlines():

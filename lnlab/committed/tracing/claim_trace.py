@@ -117,7 +117,7 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
     else:
         raise LabError(Issue("unknown-name", source.name, f"no claim is called '{name}'", nearest(name, ids)))
     verdict = source.verdicts[number - 1]
-    claim = source.claims(known).get(verdict.claim)
+    claim = source.claims.get(verdict.claim)
     document, _ = parse_leniently(source.facts.spec, Path(source.facts.path))
     facts = source.facts
     folder = source.folder
@@ -131,7 +131,7 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
         for prefix, statement in statements
         for role, selection in zip(("of", "to", "less", "less_to"), selections_of_claim(statement), strict=False)
     ]
-    stored = "" if source.plan is None else f"plan {source.plan.digest[:16]} of the store"
+    stored = f"plan {source.plan.digest[:16]} of the store"
     return ClaimTrace(
         experiment=source.name,
         number=number,

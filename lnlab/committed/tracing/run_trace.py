@@ -2,25 +2,20 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.committed.comparison.numbers import variant_names
 from lnlab.committed.tracing.sources import runs_of_key
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.select.select import runs_with
-from lnlab.select.settings import NothingSelected
 from lnlab.store.records.records import StoreReader
 
 if TYPE_CHECKING:
-    from lnlab.compile.resolve.choices import Registries
     from lnlab.store.store import Store
 
 _MOST_LISTED = 10
@@ -48,10 +43,7 @@ class RunTrace:
         outcome: status, reason, updates done and asked for, seconds, device, versions.
         setting: resolved.
         probes: what was measured.
-        records: the stretches of work in the store, a sentence each.
-        damaged: what of them cannot be read.
         log: what its worker printed last, or an empty text.
-        claims: ids of the claims that select it.
     """
 
     experiment: str
@@ -62,13 +54,10 @@ class RunTrace:
     outcome: Mapping[str, Json]
     setting: Mapping[str, Json]
     probes: tuple[TracedProbe, ...]
-    records: tuple[str, ...]
-    damaged: tuple[str, ...]
     log: str
-    claims: tuple[str, ...]
 
 
-def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -> RunTrace:
+def trace_run(prefix: str, reports: Path, store: "Store") -> RunTrace:
     """Everything known of the run whose key, or that of its trajectory or variant, begins so.
 
     Raises:
@@ -88,13 +77,6 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
     source, run = match.source(), match.run
     results = source.results
     row = results.runs.filter(run=run).row(0, named=True)
-    reader = StoreReader(store.root)
-    contents = reader.read(row["trajectory"])
-    records = tuple(
-        f"updates {record.first_step} to {record.steps}: {record.outcome['status']}, "
-        f"{len(record.measurements)} of {len(record.asked)} measurements, {record.folder.name}"
-        for record in contents.records
-    )
     needs = results.tables["needs"]
     probes = []
     tables = {n: t.filter(run=run) for n, t in results.tables.items() if "measurement" in t.columns and n != "needs"}
@@ -103,12 +85,6 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
         counts = {n: t.filter(pl.col("measurement").is_in(keys)).height for n, t in tables.items()}
         rows = {n: count for n, count in counts.items() if count}
         probes.append(TracedProbe(str(probe), tuple(part["step"]), rows))
-    claims = []
-    for name, claim in source.claims(known).items():
-        with suppress(NothingSelected):
-            of_claim = results_of_claim(claim, results)
-            if any(run in runs_with(of_claim, selection)["run"] for selection in selections_of_claim(claim)):
-                claims.append(name)
     return RunTrace(
         experiment=source.name,
         run=run,
@@ -118,7 +94,7 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
         outcome={
             "status": row["status"] or "not run",
             "reason": row["reason"],
-            "done": row.get("done"),  # which reports of earlier versions do not say
+            "done": row["done"],
             "steps": row["steps"],
             "seconds": row["seconds"],
             "device": row["device"],
@@ -126,8 +102,5 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
         },
         setting=json.loads(row["setting"]),
         probes=tuple(probes),
-        records=records,
-        damaged=tuple(contents.damaged),
-        log=reader.printed(row["trajectory"]),
-        claims=tuple(claims),
+        log=StoreReader(store.root).printed(row["trajectory"]),
     )

@@ -12,18 +12,17 @@ import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.committed.comparison.numbers import variant_names
-from lnlab.committed.judging import claims_as_judged, plan_verdicts
-from lnlab.errors import LabError, ReportError, nearest
+from lnlab.committed.judging import plan_verdicts
+from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.report.contents import is_report, reports_below
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import read_folder
-from lnlab.store.plans import StoredPlan, plan_tables, plans_newest_first
+from lnlab.store.plans import StoredPlan, load_plan, plan_tables, plans_newest_first
 from lnlab.store.records.checksummed import CorruptFile
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
-    from lnlab.compile.resolve.choices import Registries
     from lnlab.store.store import Store
 
 _LINK = re.compile(r"(?P<source>.*?)(?:/index\.html)?#claim-(?P<number>\d+)")
@@ -47,26 +46,25 @@ class TracedExperiment:
         facts: the metadata of its page.
         results: its rows.
         verdicts: in the order of the spec.
+        plan: of the store, or of the report, which is one.
         folder: of the report, or None for a plan of a store.
-        plan: of the store, or None for a report.
     """
 
     facts: ReportFacts
     results: Results
     verdicts: Sequence[Verdict]
+    plan: StoredPlan
     folder: Path | None = None
-    plan: StoredPlan | None = None
 
     @property
     def name(self) -> str:
         """The experiment in words: ``xiong_fig3, profile real``."""
         return f"{self.facts.name}{f', profile {self.facts.profile}' if self.facts.profile else ''}"
 
-    def claims(self, known: "Registries") -> Mapping[str, Claim]:
+    @property
+    def claims(self) -> Mapping[str, Claim]:
         """The claims, resolved, by id."""
-        if self.plan is not None:
-            return {claim["id"]: claim for claim in self.plan.facts["claims"]}
-        return claims_as_judged(self.facts, known)
+        return {claim["id"]: claim for claim in self.plan.facts["claims"]}
 
 
 @dataclass(frozen=True)
@@ -121,10 +119,16 @@ def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, s
     )
 
 
-def report_source(folder: Path) -> TracedExperiment:
-    """A report as a source."""
+def report_source(folder: Path, plan: StoredPlan | None = None) -> TracedExperiment:
+    """A report as a source, with its plan if that has been read.
+
+    Raises:
+        ReportError: it cannot be read.
+    """
     facts, results, verdicts = read_folder(folder)
-    return TracedExperiment(facts, results, verdicts, folder=folder)
+    return TracedExperiment(
+        facts, results, verdicts, plan=plan or load_plan(folder / "data", facts.digest), folder=folder
+    )
 
 
 def store_source(store: "Store", plan: StoredPlan) -> TracedExperiment:
@@ -134,7 +138,7 @@ def store_source(store: "Store", plan: StoredPlan) -> TracedExperiment:
     results = plan_results(store, plan)
     facts = facts_from_json(plan.facts["report"], plan.spec)
     verdicts = [] if plan.undecided else plan_verdicts(store, plan, results)
-    return TracedExperiment(facts, results, verdicts, plan=plan)
+    return TracedExperiment(facts, results, verdicts, plan)
 
 
 def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKey]:
@@ -142,24 +146,17 @@ def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKe
 
     A run that several experiments have is that of the plan used last, or of the first report by name.
     """
-    matches: dict[str, RunOfKey] = {}
-    for plan in plans_newest_first(store.root):
-        with suppress(CorruptFile):
-            tables = plan_tables(store.root, plan)
-            for match in _matches(prefix, tables["runs"], tables["axes"], partial(store_source, store, plan)):
-                matches.setdefault(match.run, match)
-    unreadable: list[Issue] = []
-    for folder in reports_below(reports):
-        try:
-            _, results, _ = read_folder(folder)
-        except ReportError as error:
-            unreadable += error.issues
-            continue
-        for match in _matches(prefix, results.runs, results.axes, partial(report_source, folder)):
-            matches.setdefault(match.run, match)
-    if unreadable and not matches:  # it may be of one of these
-        raise ReportError(*unreadable)
-    return matches
+    found: dict[str, RunOfKey] = {}
+    # The data of a report are a store with one plan.
+    sources: list[tuple[Path, Callable[[StoredPlan], TracedExperiment]]] = [(store.root, partial(store_source, store))]
+    sources += [(folder / "data", partial(report_source, folder)) for folder in reports_below(reports)]
+    for root, source in sources:
+        for plan in plans_newest_first(root):
+            with suppress(CorruptFile):
+                tables = plan_tables(root, plan)
+                for match in _matches(prefix, tables["runs"], tables["axes"], partial(source, plan)):
+                    found.setdefault(match.run, match)
+    return found
 
 
 def _matches(
