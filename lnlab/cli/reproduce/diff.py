@@ -32,8 +32,8 @@ def diff(
 
     Compares the resolved settings, what the spec asks beyond them (claims, probes, sections), the runs with their
     seeds, the numbers of each quantity, and the verdicts with their estimates and 95 % intervals. Numbers that differ
-    by less than 1e-9 of themselves are the same. A lock is compared with its report where that is at hand. A spec has
-    no numbers and no verdicts. The look of pages is not compared: lnlab verify does that.
+    by less than 1e-9 of themselves are the same. Of a lock its report is compared. A spec has no numbers and no
+    verdicts. The look of pages is not compared: lnlab verify does that.
 
     Exit codes: 0 both say the same; 1 they differ; 2 the command is wrong.
     """

@@ -16,14 +16,6 @@ from lnlab.specfile.experiment import SETTING
 
 _Value = TypeVar("_Value")
 
-_PARTS = {
-    "settings": "settings",
-    "spec": "document",
-    "runs": "seeds",
-    "numbers": "results",
-    "verdicts": "verdicts",
-}
-"""Kinds of differences that a side may not know, with the attribute that it lacks then."""
 _ABSENT = "–"
 _NOT_OF_QUESTION = (*SETTING, "sweep", "methods", "profiles")
 """Keys of a spec that determine runs, which are compared as resolved settings."""
@@ -76,22 +68,19 @@ class Comparison:
 
 def compare(a: Side, b: Side) -> Comparison:
     """Everything in which two sides differ."""
-    by_kind: dict[str, list[SideDifference] | None] = dict.fromkeys(_PARTS)
-    if a.settings is not None and b.settings is not None:
-        settings = a.settings, b.settings
-        by_kind["settings"] = [
-            SideDifference(
-                path, *(", ".join(map(line_of_value, side[path])) if path in side else _ABSENT for side in settings)
-            )
+    texts = [{path: ", ".join(map(line_of_value, of)) for path, of in side.settings.items()} for side in (a, b)]
+    leaves = spec_leaves(a.document), spec_leaves(b.document)
+    by_kind: dict[str, list[SideDifference] | None] = {
+        "settings": [
+            SideDifference(path, *(side.get(path, _ABSENT) for side in texts))
             for path in sorted(a.settings.keys() | b.settings.keys())
-            if len({frozenset(map(canonical, side.get(path, ()))) for side in settings}) > 1
-        ]
-    if a.document is not None and b.document is not None:
-        leaves = spec_leaves(a.document), spec_leaves(b.document)
-        by_kind["spec"] = list(_mapping_differences(*leaves, line_of_value))
-    if a.seeds is not None and b.seeds is not None:
-        seeds = _mapping_differences(a.seeds, b.seeds, "seeds {}".format)
-        by_kind["runs"] = [*seeds, *_key_differences(a.keys, b.keys)]
+            if len({frozenset(map(canonical, side.settings.get(path, ()))) for side in (a, b)}) > 1
+        ],
+        "spec": list(_mapping_differences(*leaves, line_of_value)),
+        "runs": [*_mapping_differences(a.seeds, b.seeds, "seeds {}".format), *_key_differences(a.keys, b.keys)],
+        "numbers": None,
+        "verdicts": None,
+    }
     if a.results is not None and b.results is not None:
         numbers = other_numbers(compare_numbers(a.results, b.results))
         by_kind["numbers"] = [SideDifference(one.label, *_number_texts(one)) for one in numbers]
@@ -101,18 +90,14 @@ def compare(a: Side, b: Side) -> Comparison:
         # claims with another verdict come before those with other numbers alone
         differing.sort(key=lambda pair: len({"" if one is None else one.verdict for one in pair[1]}) == 1)
         by_kind["verdicts"] = [SideDifference(claim, *map(verdict_text, pair)) for claim, pair in differing]
-    without = {
-        kind: " and ".join(side.label for side in (a, b) if getattr(side, _PARTS[kind]) is None)
-        for kind, entries in by_kind.items()
-        if entries is None
-    }
+    specs = " and ".join(side.label for side in (a, b) if side.results is None)
     present = {kind: entries for kind, entries in by_kind.items() if entries}
     ordered = sorted(present, key=lambda kind: len(present[kind]))  # of equal lists the order above
     return Comparison(
         a=a.label,
         b=b.label,
         differences={kind: tuple(present[kind]) for kind in ordered},
-        not_compared={kind: f"not in {sides}" for kind, sides in without.items()},
+        not_compared={kind: f"not in {specs}" for kind, entries in by_kind.items() if entries is None},
         compared=count_noun(len({**(a.verdicts or {}), **(b.verdicts or {})}), "claim"),
     )
 

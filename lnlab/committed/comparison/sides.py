@@ -1,19 +1,17 @@
 """One side of a comparison: what a spec, a lock or a committed report says, in one form."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.claims.claim import Verdict
 from lnlab.committed.comparison.numbers import EVERY_RUN, variant_names
-from lnlab.committed.locks.folder_contents import read_committed
-from lnlab.committed.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
+from lnlab.committed.locks.lock_report import LOCK_SUFFIX, read_lock
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.keys import Json, canonical
 from lnlab.report.contents import EXPERIMENT_FILE, is_report
 from lnlab.report.folder import read_folder
 from lnlab.report.page.methods import settings_of_variants, values_by_path
@@ -32,34 +30,28 @@ class Side:
 
     Attributes:
         label: as the user named it.
-        name: of the experiment.
-        profile: of the spec, or None for the default.
-        document: the spec with its profile, or None where only a lock of it is at hand.
-        settings: path -> the values that it takes over all variants, or None where no setting is at hand.
-        seeds: variant, by its axes in words -> its seeds, or None where no run is at hand.
+        document: the spec with its profile.
+        settings: path -> the values that it takes over all variants.
+        seeds: variant, by its axes in words -> its seeds.
         keys: variant -> its content key, where the runs exist.
         verdicts: by claim, or None where nothing was judged.
-        results: the rows, or None.
-        text: of the spec, or None where only a lock of it is at hand.
+        results: the rows, or None where nothing was run.
     """
 
     label: str
-    name: str
-    profile: str | None
-    document: Mapping[str, Json] | None
-    settings: Mapping[str, Sequence[Json]] | None
-    seeds: Mapping[str, str] | None
+    document: Mapping[str, Json]
+    settings: Mapping[str, Sequence[Json]]
+    seeds: Mapping[str, str]
     keys: Mapping[str, str] = field(default_factory=dict)
     verdicts: Mapping[str, Verdict] | None = None
     results: Results | None = None
-    text: str | None = None
 
 
 def read_side(name: str, profile: str | None, known: "Registries | None" = None) -> Side:
     """The side that ``name`` names.
 
     Args:
-        name: a spec, a lock, or the folder of a report.
+        name: a spec, the folder of a report, or its lock.
         profile: of a spec. A lock and a report have theirs.
         known: the registries of both wings. None loads them if a spec has to be compiled.
 
@@ -67,12 +59,14 @@ def read_side(name: str, profile: str | None, known: "Registries | None" = None)
         LabError: there is no such thing, or it cannot be read.
     """
     path = Path(name)
+    if path.suffix == LOCK_SUFFIX and path.is_file():
+        return _report_side(name, read_lock(path).folder)
     if is_report(path):
         return _report_side(name, path)
     if path.is_dir() or not path.exists():
         what = f"is a folder without {EXPERIMENT_FILE}" if path.is_dir() else "there is no such file or folder"
         raise LabError(Issue("not-found", name, what, "name a spec, a lock or the folder of a report"))
-    return _lock_side(name, read_lock(path)) if path.suffix == LOCK_SUFFIX else _spec_side(name, path, profile, known)
+    return _spec_side(name, path, profile, known)
 
 
 def _report_side(label: str, folder: Path) -> Side:
@@ -82,65 +76,12 @@ def _report_side(label: str, folder: Path) -> Side:
     grouped = results.runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
     return Side(
         label=label,
-        name=facts.name,
-        profile=facts.profile,
         document=_merged(document, facts.profile, facts.overrides),
         settings=values_by_path(settings_of_variants(results)),
         seeds={names[variant]: seeds_text(seeds) for variant, seeds in grouped},
         keys={name: variant for variant, name in names.items()},
         verdicts={verdict.claim: verdict for verdict in verdicts},
         results=results,
-        text=facts.spec,
-    )
-
-
-def _lock_side(label: str, lock: Lock) -> Side:
-    """The side of a lock: its report if that is still the locked one, else the lock itself."""
-    tables = lock.tables
-    data = {name: key for name, key in tables["files"].items() if name.startswith("data/")}
-    digests: Mapping[str, str] = {}
-    with suppress(LabError):  # the report is gone, or altered
-        digests = read_committed(lock.folder, tables["files"]).digests
-    # The data alone have to match: what a page looks like is not compared.
-    if digests and data.items() <= digests.items():
-        return _report_side(label, lock.folder)
-    document = None
-    text = None
-    if lock.spec.is_file() and digest_bytes(read_spec_text(lock.spec).encode()) == tables["spec"]:
-        text = read_spec_text(lock.spec)
-        document = _merged(parse_leniently(text, lock.spec)[0], lock.profile, ())
-    return Side(
-        label=label,
-        name=tables["name"],
-        profile=lock.profile,
-        document=document,
-        settings=None,
-        seeds=None,
-        verdicts={claim: _locked_verdict(claim, entry) for claim, entry in tables["verdicts"].items()},
-        text=text,
-    )
-
-
-def _locked_verdict(claim: str, entry: Mapping[str, Json]) -> Verdict:
-    """A verdict of which a lock holds the outcome alone."""
-    return Verdict(
-        claim=claim,
-        kind="",
-        says=claim,
-        primary=False,
-        role="source",
-        verdict=entry["verdict"],
-        statistic="",
-        estimate=entry.get("estimate"),
-        low=entry.get("low"),
-        high=entry.get("high"),
-        region_low=None,
-        region_high=None,
-        n=entry["n"],
-        inside=0,
-        seeds={},
-        reason="",
-        scope="",
     )
 
 
@@ -157,15 +98,12 @@ def _spec_side(label: str, path: Path, profile: str | None, known: "Registries |
     names = (" ".join(f"{axis}={value_label(value)}" for axis, value in point.items()) for point in points)
     return Side(
         label=label,
-        name=path.stem,
-        profile=profile,
         document=_merged(document, profile, ()),
         settings=values_by_path(checked.settings),
         seeds={
             name or EVERY_RUN: seeds_text(checked.seeds_of(variant.grids))
             for name, variant in zip(names, checked.sweep.variants, strict=True)
         },
-        text=document.text,
     )
 
 
