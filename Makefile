@@ -104,8 +104,10 @@ mutants: $(VENV)/.ready
 	mkdir -p build
 	$(BIN)/python benchmarks/mutation.py build/mutants.jsonl
 
-# Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verification_power.md.
+# Which forgeries each level of `lnlab verify` catches, and which faults level 2 on another machine, by kind of quantity:
+# the tables of docs/verification_power.md. The first is written there, the second is printed.
 power: $(VENV)/.ready
+	$(BIN)/python -m tests.support.forgeries
 	$(BIN)/python benchmarks/verification_power.py .lnlab/power 200
 
 # Whether `lnlab verify --level 2` alarms with other threads and instructions: the other table of docs/verification_power.md.

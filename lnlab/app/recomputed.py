@@ -26,9 +26,11 @@ from lnlab.compile.plan import Measurement, Plan, Run
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import digest, digest_bytes
+from lnlab.report.contents import EXPERIMENT_FILE
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import parse_report, store_files
+from lnlab.report.folder import packs_in, parse_report, store_files
 from lnlab.report.same_question import find_spec
+from lnlab.report.thinning import thinned_results
 from lnlab.report.words.wording import count_noun
 from lnlab.specfile.load import text_states_results
 from lnlab.store.store import Store
@@ -57,7 +59,7 @@ def recomputation(path: Path, options: RunOptions, *, every_run: bool) -> Verifi
         if text_states_results(facts.spec):
             return _read_again(path, spec, facts, verdicts)
         # Which runs are drawn follows from the rows, so that nobody knows it before they are there.
-        salt = None if every_run else digest([digest_bytes(files[name]) for name in sorted(files)])
+        salt = None if every_run else digest([digest_bytes(content) for content in packs_in(files).values()])
         return _computed_again(path, spec, facts, committed, verdicts, options, salt)
     except LabError as error:
         return VerifiedReport(
@@ -107,12 +109,17 @@ def _computed_again(
             first = unfinished_runs(results)[0]
             what = f"its tuning runs choose nothing: {first['run']}: {first['status'] or 'not run'}"
             raise LabError(Issue("differs", str(spec), what, "try again"))
+        if salt is None:
+            results = thinned_results(facts, results, verdicts, done.stored.facts["claims"])
         compared = list(compare_numbers(committed, results))
         changed: list[str] = []
         if salt is None and any(one.unequal for one in compared):
             anew = plan_verdicts(store, done.stored, results, looks=LookBook.from_json(facts.looks))
             changed = list(_other_verdicts(verdicts, anew)) or ["on these rows no verdict is another"]
     differences = []
+    if tuple(done.stored.facts["report"].get("transfers", ())) != tuple(facts.transfers):
+        what = "says otherwise than the spec what its runs took over from others"
+        differences.append(Issue("differs", (folder_of(path) / EXPERIMENT_FILE).as_posix(), what))
     if (unmatched := results.runs.height - compared[0].numbers) > 0:
         what = f"{count_noun(unmatched, 'run')} computed again have other axes or seeds than those of the report"
         differences.append(Issue("differs", folder_of(path).as_posix(), what))

@@ -17,6 +17,9 @@ from lnlab.select.settings import NothingSelected
 from lnlab.specfile.expressions import named_parts
 from lnlab.tables import Results
 
+LONG_CURVE = 50
+"""Of a curve with more points that no claim reads, a report keeps those that are drawn."""
+
 
 def claim_selections(claim: Claim) -> list[Conditions]:
     """Every selection that a claim reads, those of its requirements included."""

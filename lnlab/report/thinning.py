@@ -10,14 +10,12 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
-from lnlab.claims.thinned import claim_selections, named_in, quantities_of_claim
+from lnlab.claims.thinned import LONG_CURVE, claim_selections, named_in, quantities_of_claim
 from lnlab.report.compose import build_parts
 from lnlab.report.facts import ReportFacts
 from lnlab.select.quantity import quantity_facts
 from lnlab.tables import Results
 
-LONG_CURVE = 50
-"""Of a curve with more points that no claim reads, a report keeps those that are drawn."""
 _KEPT = ("epoch",)
 """The review of a page that is drawn again states its epochs, too."""
 

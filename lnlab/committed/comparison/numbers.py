@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from lnlab.claims.thinned import LONG_CURVE
 from lnlab.tables import ENDED_STATUSES, Results
 
 MARGINS = {"initial": 1e-4, "trained": 4.0, "rounding": 1e-6}
@@ -104,7 +105,8 @@ def compare_numbers(a: Results, b: Results) -> Iterator[ComparedQuantity]:
             continue
         numbers = _side_by_side(old, new, ends)
         if table == "curves":
-            numbers = _without_dropped(_without_dropped(numbers, a, names[0], "_here"), b, names[1], "_there")
+            dropped = [_dropped(side, of_side) for side, of_side in zip((a, b), names, strict=True)]
+            numbers = _without_dropped(_without_dropped(numbers, "_here", *dropped), "_there", *reversed(dropped))
         numbers = _with_distances(numbers, free=table == "texts")
         for (quantity, trained), part in numbers.group_by("_quantity", "_trained", maintain_order=True):
             yield _compared(table, str(quantity), TRAINED if trained else INITIAL, part)
@@ -232,17 +234,28 @@ def _side_by_side(old: pl.DataFrame, new: pl.DataFrame, ends: pl.DataFrame) -> p
     return joined.filter(counts.fill_null(value=True)).with_columns(trained)
 
 
-def _without_dropped(numbers: pl.DataFrame, side: Results, names: Mapping[str, str], on: str) -> pl.DataFrame:
-    """The numbers without the points of the other side in curves of which this one keeps no more than it draws."""
+def _dropped(side: Results, names: Mapping[str, str]) -> set[tuple[str, int, str]]:
+    """Variant, seed and quantity of the curves of which a report keeps no more than it draws."""
     runs = side.runs.select("run", "variant", "seed").iter_rows()
-    dropped = [(names[variant], seed, name) for run, variant, seed in runs for name in side.thinned.get(run, ())]
-    if not dropped:
+    return {(names[variant], seed, name) for run, variant, seed in runs for name in side.thinned.get(run, ())}
+
+
+def _without_dropped(
+    numbers: pl.DataFrame, on: str, own: set[tuple[str, int, str]], others: set[tuple[str, int, str]]
+) -> pl.DataFrame:
+    """The numbers without points that one side alone has, where the other dropped points of that curve.
+
+    No report drops points of a short curve. If both dropped some on one class of machine, they dropped the same.
+    """
+    if not own:
         return numbers
-    curves = pl.DataFrame(
-        dropped, schema={"_variant": pl.String, "seed": pl.Int64, "quantity": pl.String}, orient="row"
-    )
-    left = numbers.filter(~pl.col(on)).join(curves, on=curves.columns, how="semi")
-    return numbers.join(left, on=left.columns, how="anti", nulls_equal=True, maintain_order="left")
+    keys = pl.Schema({"_variant": pl.String(), "seed": numbers.schema["seed"], "quantity": pl.String()})
+    curves = pl.DataFrame(sorted(own), schema=keys, orient="row")
+    curves = curves.with_columns(_both=pl.Series([key in others for key in sorted(own)]))
+    joined = numbers.join(curves, on=[*keys], how="left", maintain_order="left")
+    long = pl.len().over(*keys, "split") > LONG_CURVE
+    gone = pl.col("_both").is_not_null() & long & ~pl.col(on) & ~(pl.col("_both") & pl.col("_exact") & ~pl.col("_cut"))
+    return joined.filter(~gone.fill_null(value=False)).drop("_both")
 
 
 def _with_distances(numbers: pl.DataFrame, *, free: bool) -> pl.DataFrame:

@@ -18,8 +18,6 @@ from lnlab.store.records.layout import sizes_below
 
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _LINK = re.compile(rb'href="([^"#]+)')
-_UNREPEATABLE = (".pdf",)
-"""Endings of files whose bytes differ from one drawing to the next."""
 
 
 def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, list[Issue]], None]) -> None:
@@ -70,7 +68,7 @@ def rendering_differences(path: Path) -> list[Issue]:
     differences = []
     for name in sorted(committed.contents.keys() | drawn.keys()):
         old, new = committed.contents.get(name), drawn.get(name)
-        if old == new or name.endswith(_UNREPEATABLE):
+        if old == new:
             continue
         if new is None:
             what = "is not drawn from the data"
