@@ -470,21 +470,10 @@ class Recorder:
         self._write_waiting()
         began = time.perf_counter()
         if self._writes:
-            named = {name: value for name, value in scalars.items() if value is not None}
-            tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
-            for name, tensor in tensors.items():
-                if tensor.numel() != 1:
-                    what = f"'{name}' is a tensor of shape {tuple(tensor.shape)}"
-                    _refuse("rec", what, "give one number: its mean, or its sum")
+            named = {name: _one_number(name, value) for name, value in scalars.items() if value is not None}
             # All at once, as each number that is read from a GPU waits for it.
-            read = dict(zip(tensors, read_numbers(list(tensors.values())), strict=True))
-            for name, number in named.items():
-                if name not in read:
-                    try:
-                        read[name] = [float(number)]
-                    except (TypeError, ValueError):
-                        _refuse("rec", f"'{name}' is {type(number).__name__}", "give a number")
-            self._write_numbers(step, {name: read[name][0] for name in named})
+            read = read_numbers(list(named.values()))
+            self._write_numbers(step, {name: number for name, (number,) in zip(named, read, strict=True)})
             self._add_time("records", time.perf_counter() - began)
         due = self._due(step) if self._writes and self._ended is None else []
         if self._probes and _sharded(subject.module):
@@ -645,19 +634,7 @@ class Recorder:
                 table = REGISTRIES["probe"][choice["kind"]].facts.table
                 self._append(step, [block_of_rows(choice["kind"], table, rows)] if rows else [])
                 self._measured_at[choice["kind"]] = step
-                seconds = time.perf_counter() - began
-                self._add_time(choice["kind"], seconds)
-                # Once a probe, where it takes more than a fifth of the time, another rhythm is proposed.
-                kind = choice["kind"]
-                steps = step - self._first_step() if updates is not None else step
-                if steps < _MIN_TIMED_STEPS or kind in self._warned or seconds < 1.0:
-                    continue
-                seconds_per_step = (time.perf_counter() - self._began - sum(self._spent.values())) / steps
-                count = seconds / seconds_per_step
-                if count > 0.2 * self._every[kind]:
-                    self._warned.add(kind)
-                    proposed = _rounded_up(count / COSTLY)
-                    _log(f"{kind} took {seconds:.2g} s, {count:.0f} steps: give it {{'every': {proposed}}}")
+                self._add_time(choice["kind"], time.perf_counter() - began)
 
     def _reads_update(self, step: int) -> bool:
         """Whether a probe reads the update that leads to a step."""
@@ -759,12 +736,9 @@ class Recorder:
     def _add_time(self, what: str, seconds: float) -> None:
         self._spent[what] = self._spent.get(what, 0.0) + seconds
 
-    def _first_step(self) -> int:
-        return int(self._facts["cuts"][-1][1]) if self._facts.get("cuts") else 0
-
     def _log_cost(self, total: float, done: int) -> None:
         spent = sum(self._spent.values())
-        steps = done - self._first_step()
+        steps = done - (int(self._facts["cuts"][-1][1]) if self._facts.get("cuts") else 0)
         if not total or steps < _MIN_TIMED_STEPS:
             return
         training = max(total - spent, 1e-9)
@@ -812,6 +786,18 @@ def unwrapped(model: Any) -> nn.Module:
     if not isinstance(model, nn.Module):
         _refuse("rec", f"the model is {type(model).__name__}, expected an nn.Module", "give the model first")
     return inside_wrappers(model)
+
+
+def _one_number(name: str, value: Any) -> Tensor:
+    """A number of the user's, wherever it is, with one element."""
+    try:
+        number = value if isinstance(value, Tensor) else torch.tensor(float(value), dtype=torch.float64)
+    except (TypeError, ValueError):
+        _refuse("rec", f"'{name}' is {type(value).__name__}", "give a number")
+    if number.numel() != 1:
+        what = f"'{name}' is a tensor of shape {tuple(number.shape)}"
+        _refuse("rec", what, "give one number: its mean, or its sum")
+    return number
 
 
 def _curve(quantity: str, split: str, value: float) -> Block:

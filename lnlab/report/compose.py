@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.claim_scope import selections_of_claim
@@ -11,14 +12,17 @@ from lnlab.registry import Flawed, supplied_parameters
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.report.section import Section
+from lnlab.report.section import Figure, Section, Table
 from lnlab.report.words.answer_text import outdated_claims
 from lnlab.report.words.quantity_words import quantity_name, using_words
+from lnlab.report.words.selection_words import selection_sentence
 from lnlab.select.aligned import alone_in_words
 from lnlab.select.seeds import drawn_results
 from lnlab.select.select import select_measured_rows
 from lnlab.specfile.expressions import named_expressions
 from lnlab.tables import Results
+
+_Shown = TypeVar("_Shown", Figure, Table)
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,21 @@ def build_all_parts(
                 supplied_names = supplied_parameters(registry[choice["kind"]].build)
                 section = registry.builder(choice)(*(supplied[name] for name in supplied_names))
                 section = replace(section, missing=_with_rows_left_out(section, choice, own_results))
+                section = _with_selection(section, choice.get("where") or {})
                 parts.append(replace(part, section=section, heading=_heading(spec, verdicts)))
             except Exception as error:  # whatever is wrong with one section, the others are drawn
                 parts.append(replace(part, error=error_line(error)))
     return parts
+
+
+def _with_selection(section: Section, where: Mapping[str, Json]) -> Section:
+    """The section whose captions say what it selects."""
+
+    def said(of: _Shown) -> _Shown:
+        sentence = selection_sentence(where, " ".join((of.subject, *of.notes)))
+        return replace(of, notes=(sentence, *of.notes)) if sentence else of
+
+    return replace(section, charts=tuple(map(said, section.charts)), tables=tuple(map(said, section.tables)))
 
 
 def _heading(section: Mapping[str, Json], verdicts: Sequence[Verdict]) -> str:

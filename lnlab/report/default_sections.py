@@ -14,6 +14,7 @@ Where a spec names probes, it asks about them: they come before the losses, whic
 that lnlab has not trained begin with their curves, of which none is left out.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,10 +29,11 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.quantity_words import quantity_name, using_words
-from lnlab.report.words.wording import moment_in_words
+from lnlab.report.words.wording import axis_value_name, moment_in_words
 from lnlab.select.quantity import quantity_facts
 from lnlab.select.select import select_measured_rows
 from lnlab.specfile.columns import CURVES_OF_TRAINING
+from lnlab.specfile.values import value_label
 from lnlab.tables import Results
 
 MOST_SECTIONS = 12
@@ -152,11 +154,12 @@ def _is_of_lnlab(results: Results) -> bool:
 def table_sections(results: Results, quantities: Sequence[str] | None = None) -> Iterator[dict[str, Json]]:
     """A section for each quantity and split of a table from elsewhere: its curves, or its means where no step is.
 
+    Means stand by the first two axes that vary, in a table for each combination of the values of others.
     A loss comes first. What is the same in all runs, as their learning rate may be, is left out unless it is named.
     """
     curves = results.tables["curves"]
     found = curves.select("quantity", "split").unique(maintain_order=True)
-    axis = _common_axis(results)
+    axis, axes = _common_axis(results), _varying_axes(results)
     for quantity, split in found.sort(pl.col("quantity") != "loss", maintain_order=True).rows():
         rows = curves.filter(pl.col("quantity") == quantity, pl.col("split") == split)
         alike = rows.group_by("step").agg(pl.col("value").n_unique())["value"].max() == 1
@@ -164,11 +167,17 @@ def table_sections(results: Results, quantities: Sequence[str] | None = None) ->
             continue
         several = found.filter(pl.col("quantity") == quantity).height > 1
         title = _title(quantity, {}, split if several else "")
-        section = {"quantity": quantity, "title": title, **({"where": {"split": split}} if several else {})}
+        where = {"split": split} if several else {}
         if rows["step"].n_unique() > 1:
-            yield {"kind": "curves", **section}
-        else:
-            yield {"kind": "table", "rows": axis, "columns": "quantity", **section}
+            yield {"kind": "curves", "quantity": quantity, "title": title, **({"where": where} if where else {})}
+            continue
+        table = {"kind": "table", "quantity": quantity, "rows": axis, "columns": (*axes[1:2], "quantity")[0]}
+        for shared in _combinations(results, axes[2:]):
+            told = ", ".join(
+                [title, *(axis_value_name(path, value, value_label(value)) for path, value in shared.items())]
+            )
+            conditions = {**where, **shared}
+            yield {**table, "title": told, **({"where": conditions} if conditions else {})}
 
 
 def _curves(results: Results, quantity: str, split: Json) -> Iterator[dict[str, Json]]:
@@ -253,6 +262,14 @@ def _varying_axes(results: Results) -> list[str]:
 def _common_axis(results: Results) -> str:
     """An axis of every table: the first that varies, else any, else the training step."""
     return next(iter([*_varying_axes(results), *results.axes["axis"]]), "step")
+
+
+def _combinations(results: Results, axes: Sequence[str]) -> list[dict[str, Json]]:
+    """The values that runs have at some axes, each combination once, in the order of the runs."""
+    of_run: dict[str, dict[str, Json]] = {run: {} for run in results.runs["run"]}
+    for run, axis, value in results.axes.select("run", "axis", "value").iter_rows():
+        of_run[run] |= {axis: json.loads(value)} if axis in axes else {}
+    return list({canonical(values): values for values in of_run.values()}.values())
 
 
 def _levels(results: Results, axis: str) -> int:

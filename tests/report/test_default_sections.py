@@ -1,12 +1,17 @@
 """A page whose author wrote no sections: those of the claims come first, then training, then what was probed."""
 
+import itertools
+from collections import Counter
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
+import lnlab
+from lnlab.report.compose import build_parts
 from lnlab.report.default_sections import MOST_SECTIONS, _candidates, with_default_sections
 from lnlab.report.folder import read_folder
+from lnlab.report.words.selection_words import selection_sentence
 from lnlab.report.write import render_report, write_report
 from tests.report.conftest import make_results
 from tests.report.lettered import made
@@ -94,3 +99,70 @@ def test_probes_that_a_spec_names_come_before_the_losses_which_stay_on_the_page(
     assert asked[:2] == ["depth_profile", "depth_profile"]
     assert "curves" in asked[:MOST_SECTIONS]
     assert sorted(asked) == sorted(silent)
+
+
+def tabulated(axes, *, steps):
+    """Runs of a table from elsewhere: two values of each axis, three seeds, a loss twice and one number at the end."""
+    places = [dict(zip(axes, values, strict=True)) for values in itertools.product((1, 2), repeat=len(axes))]
+    rows = [
+        {
+            **place,
+            "seed": s,
+            "step": t,
+            "loss": s + t + i / 7,
+            "val_loss": s * t + i / 3,
+            "f1": i + s / 9 if t == 3 else None,
+        }
+        for i, place in enumerate(places)
+        for s in (1, 2, 3)
+        for t in ((1, 2, 3) if steps else (3,))
+    ]
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return lnlab.from_frame(table if steps else table.drop("step"), axes=axes, step="step" if steps else None).results
+
+
+@pytest.mark.parametrize("axes", [["opt"], ["opt", "lr"], ["opt", "lr", "wd"]], ids=len)
+@pytest.mark.parametrize("steps", [True, False])
+def test_every_number_of_a_table_without_sections_is_on_its_page(unarranged, axes, steps):
+    results = tabulated(axes, steps=steps)
+    facts = with_default_sections(unarranged, results, [], [])
+    parts = build_parts(facts, results)
+    assert not [part.error for part in parts if part.error]
+    shown = Counter((s["quantity"], (s.get("where") or {}).get("split"), s["kind"]) for s in facts.sections)
+    tables = 2 ** max(0, len(axes) - 2)  # one for each value of an axis that is no row and no column
+    losses = {
+        ("loss", split, "curves" if steps else "table"): 1 if steps else tables for split in ("train", "validation")
+    }
+    assert shown == {**losses, ("f1", None, "table"): tables}
+
+
+def test_what_a_section_selects_stands_in_its_captions(unarranged):
+    results = tabulated(["opt", "lr", "wd"], steps=False)
+    parts = build_parts(with_default_sections(unarranged, results, [], []), results)
+    captions = [of.caption for part in parts for of in (*part.section.charts, *part.section.tables)]
+    for wd in (1, 2):
+        assert any(f"Shown: wd {wd}." in caption for caption in captions)
+        assert any(f"train split, wd {wd}." in caption for caption in captions)
+        assert any(f"validation split, wd {wd}." in caption for caption in captions)
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ({"stack": "decoder", "tensor": "w2", "layer": "last"}, "Shown: decoder, w2, last layer."),
+        (
+            {"sublayer": ["feed_forward", "self_attention"], "layer": [1, 4]},
+            "feed-forward network and self-attention, layers 1 and 4",
+        ),
+        ({"step": "last", "seed": [1, 2, 3]}, "Shown: at the end of training, seeds 1–3."),
+        ({"step": 400, "grid": "warm_up"}, "Shown: after 400 training steps, grid warm up."),
+        ({"model.layers": 6, "decoder.cross_attention": False}, "Shown: 6 layers, without cross-attention."),
+        ({"lr": {"at_least": 0.1}}, "Shown: learning rate at least 0.1."),
+        ({"split": "validation", "placement": ["pre", "post"], "sublayer": None}, ""),
+    ],
+)
+def test_conditions_in_words(where, says):
+    """What the caption says anyway is not said again, nor which lines a drawing has."""
+    sentence = selection_sentence(where, "Loss of the validation split")
+    assert says in sentence
+    assert bool(sentence) == bool(says)

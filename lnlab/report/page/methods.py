@@ -23,17 +23,20 @@ from lnlab.report.words.wording import (
 from lnlab.seed_words import UNIT, counted_seeds, seed_word, seeds_word
 from lnlab.select.scope import corpus_name
 from lnlab.select.seeds import drawn_results
-from lnlab.select.series import clusters_of
+from lnlab.select.series import clusters_of, trained_elsewhere
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import site_label
 from lnlab.tables import CLUSTERS, TRAINED_ELSEWHERE, Results
 
+_TOLD = ("copies", CLUSTERS, TRAINED_ELSEWHERE, UNIT)
+"""What runs from elsewhere say in their settings of replicates and steps, which sentences tell."""
+
 
 def settings_of_variants(results: Results) -> list[dict[str, Json]]:
     """The resolved setting of every variant, each once, in the order of the plan."""
     settings = [json.loads(text) for text in results.runs["setting"].unique(maintain_order=True)]
-    return [{path: value for path, value in setting.items() if path not in (CLUSTERS, UNIT)} for setting in settings]
+    return [{path: value for path, value in setting.items() if path not in _TOLD} for setting in settings]
 
 
 def setting_leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
@@ -175,9 +178,8 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
 
 def measured_elsewhere(results: Results) -> bool:
     """Whether runs were trained by something else than lnlab, so that it knows nothing of their random numbers."""
-    settings = settings_of_variants(results)
-    stated = any(TRAINED_ELSEWHERE in setting for setting in settings)
-    return not any("task" in setting for setting in settings) and (stated or bool((results.runs["steps"] > 0).any()))
+    lnlab_s = any("task" in setting for setting in settings_of_variants(results))
+    return not lnlab_s and (trained_elsewhere(results.runs) or bool((results.runs["steps"] > 0).any()))
 
 
 def _values_in_words(by_path: Mapping[str, list[Json]], path: str) -> str:
