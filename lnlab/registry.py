@@ -19,7 +19,7 @@ from inspect import Parameter, getdoc, signature
 from pathlib import Path
 from pkgutil import walk_packages
 from types import MappingProxyType, ModuleType
-from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 from pydantic_core import PydanticCustomError, core_schema, to_json
@@ -132,6 +132,11 @@ class Piece(Parameters, metaclass=_PieceType):
     kind_name: ClassVar[str]
     validated: ClassVar[Callable[[Choice], BaseModel]]
     """The piece of a choice that may be wrong, which raises ``Flawed``."""
+
+    if TYPE_CHECKING:  # the model of each kind has these
+        kind: str
+
+        def __getattr__(self, parameter: str) -> Any: ...
 
 
 def piece_model(

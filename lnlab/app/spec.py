@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -10,25 +10,28 @@ from lnlab.committed.registries import load_registries
 from lnlab.compile.reference.spec_model import SpecModel, spec_model
 
 if TYPE_CHECKING:
-    Piece = str | Mapping[str, object] | BaseModel
-    """A choice: a word, its kind with its parameters, or a model of ``Spec.pieces``."""
+    from lnlab.compile.resolve.training import Train
+    from lnlab.registry import Piece
+
+    Choice = str | Mapping[str, object] | BaseModel
+    """A choice as it is given: a word, its kind with its parameters, or a model of ``Spec.pieces``."""
     Values = Mapping[str, object]
 
     class Spec(SpecModel):
         """What a type checker knows of it: keywords take what YAML says. At run time the registries type choices."""
 
-        task: Any
-        model: Any
-        norm: Any
-        placement: Any
-        init: Any
-        attention: Any
-        encoder: Any
-        decoder: Any
-        optimizer: Any
-        schedule: Any
-        train: Any
-        interventions: Any
+        task: Piece
+        model: Piece
+        norm: Piece | None
+        placement: Piece | None
+        init: Piece | None
+        attention: Piece | None
+        encoder: BaseModel | None
+        decoder: BaseModel | None
+        optimizer: Piece | None
+        schedule: Piece | None
+        train: Train | None
+        interventions: tuple[Piece, ...] | None
 
         def __init__(
             self,
@@ -43,18 +46,18 @@ if TYPE_CHECKING:
             theme: str | None = None,
             note: str | None = None,
             answer: Values | Sequence[Values] = (),
-            task: Piece | None = None,
-            model: Piece | None = None,
-            norm: Piece | None = None,
-            placement: Piece | None = None,
-            init: Piece | None = None,
-            attention: Piece | None = None,
+            task: Choice | None = None,
+            model: Choice | None = None,
+            norm: Choice | None = None,
+            placement: Choice | None = None,
+            init: Choice | None = None,
+            attention: Choice | None = None,
             encoder: Values | BaseModel | None = None,
             decoder: Values | BaseModel | None = None,
-            optimizer: Piece | None = None,
-            schedule: Piece | None = None,
+            optimizer: Choice | None = None,
+            schedule: Choice | None = None,
             train: Values | BaseModel | None = None,
-            interventions: Piece | Sequence[Piece] = (),
+            interventions: Choice | Sequence[Choice] = (),
             seeds: int | str | Sequence[int | str] = 1,
             grid_seeds: Mapping[str, int | str | Sequence[int | str]] = {},
             claim_seeds: Mapping[str, int | str | Sequence[int | str]] = {},
