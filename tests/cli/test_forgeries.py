@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lnlab.committed.locks.verify import verify_reports
-from tests.support.forgeries import FORGERIES, KINDS, SPECS, caught, forged, lowest_level, write_repository
+from tests.support.forgeries import DOCUMENT, FORGERIES, KINDS, SPECS, caught, forged, lowest_level, write_repository
 
 QUICK = {
     "one number of one run doubled",
@@ -75,3 +75,11 @@ def test_a_forged_report_without_a_lock_is_found_at_level_1(repositories):
         assert verify_reports([folder]).passed, "only the lock has its digest"
         (report,) = verify_reports([folder], 1).reports
         assert [difference.where for difference in report.differences] == ["mailed/index.html"]
+
+
+def test_the_guide_has_the_forgeries_of_today_and_none_that_is_not_found():
+    rows = [line.split("|")[1:-1] for line in DOCUMENT.read_text(encoding="utf-8").splitlines()]
+    cells = [[cell.strip() for cell in row] for row in rows]
+    told = {(row[0], row[1]): row[3] for row in cells if row and row[0] in KINDS}
+    assert told.keys() == {(one.kind, one.what) for one in FORGERIES}
+    assert "no level" not in told.values()

@@ -160,17 +160,21 @@ def folder_of(path: Path) -> Path:
 
 
 def lock_of_report(folder: Path) -> Path | None:
-    """The lock beside the spec that a report names, or None if it is of another folder.
+    """The lock of a report: beside its spec, or in a folder that holds the report or in ``specs`` there.
 
     A lock that cannot be read counts: what is wrong with it is told when the report is held against it.
     """
-    spec = None
-    with suppress(ReportError):
+    try:
         facts = facts_from_json(read_facts(folder, read_file(folder, EXPERIMENT_FILE)), str(folder / EXPERIMENT_FILE))
-        spec = find_spec(folder, facts)
-    path = None if spec is None else spec.with_suffix(LOCK_SUFFIX)
-    if path is None or not path.is_file():
+    except ReportError:
         return None
-    with suppress(LabError):
-        return path if read_lock(path).folder.resolve() == folder.resolve() else None
-    return path
+    spec = find_spec(folder, facts)
+    holding = [Path(os.path.relpath(parent)) for parent in folder.resolve().parents]
+    places = [*([spec.parent] if spec else []), *(place for parent in holding for place in (parent, parent / "specs"))]
+    for path in (place / f"{facts.name}{LOCK_SUFFIX}" for place in places):
+        if path.is_file():
+            with suppress(LabError):
+                if read_lock(path).folder.resolve() != folder.resolve():
+                    continue
+            return path
+    return None
