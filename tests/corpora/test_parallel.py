@@ -29,11 +29,14 @@ def files(root):
 
 
 def test_given_files_are_the_splits(files):
-    corpus = parallel_corpus(files["train"], files["validation"], files["test"], held_out=0.3)
+    files["test"][0].write_text("ein Spiel@@ platz am Wald@@ rand\n")
+    corpus = parallel_corpus(files["train"], files["validation"], files["test"], held_out=0.3, joined="@@ ")
     assert len(corpus.splits["train"]) == N
     assert list(corpus.splits["validation"]) == [("a", "b")]
-    assert list(corpus.splits["test"]) == [("c", "d")]
+    assert list(corpus.splits["test"]) == [("ein Spielplatz am Waldrand", "d")]
     assert not corpus.printable
+    splits = parallel_corpus(files["train"], held_out=0.0).splits
+    assert {name: len(pairs) for name, pairs in splits.items()} == {"train": N, "validation": 0, "test": 0}
 
 
 @pytest.mark.parametrize("given", ["validation", "test", None])
@@ -48,26 +51,15 @@ def test_what_is_not_given_is_held_out_and_nothing_is_lost(files, given):
         assert len(corpus.splits[name]) == pytest.approx(0.1 * N, rel=0.2)
 
 
-def test_equal_sentences_are_never_on_both_sides(files):
+def test_equal_sentences_are_never_on_both_sides_and_adding_lines_moves_no_pair(files):
     splits = parallel_corpus(files["train"], held_out=0.2).splits
     sources = [{source for source, _ in splits[name]} for name in ("train", "validation", "test")]
-    assert not sources[0] & sources[1]
-    assert not sources[0] & sources[2]
-    assert not sources[1] & sources[2]
-
-
-def test_adding_lines_moves_no_pair(files):
-    before = parallel_corpus(files["train"], held_out=0.1).splits
+    assert not (sources[0] & sources[1] | sources[0] & sources[2] | sources[1] & sources[2])
     for path in files["train"]:
         path.write_text(path.read_text() + "noch einer\n")
-    after = parallel_corpus(files["train"], held_out=0.1).splits
-    assert set(before["validation"]) <= set(after["validation"])
-    assert set(before["test"]) <= set(after["test"])
-
-
-def test_nothing_is_held_out_with_a_share_of_zero(files):
-    splits = parallel_corpus(files["train"], held_out=0.0).splits
-    assert {name: len(pairs) for name, pairs in splits.items()} == {"train": N, "validation": 0, "test": 0}
+    after = parallel_corpus(files["train"], held_out=0.2).splits
+    assert set(splits["validation"]) <= set(after["validation"])
+    assert set(splits["test"]) <= set(after["test"])
 
 
 def test_files_are_read_once_and_again_when_they_change(files, monkeypatch):
@@ -77,12 +69,6 @@ def test_files_are_read_once_and_again_when_they_change(files, monkeypatch):
     monkeypatch.undo()
     files["train"][0].write_text("\n".join(f"anders {i}" for i in range(N)))
     assert parallel_corpus(files["train"]).digest != first.digest
-
-
-def test_pieces_of_words_are_joined(files):
-    files["test"][0].write_text("ein Spiel@@ platz am Wald@@ rand\n")
-    corpus = parallel_corpus(files["train"], files["validation"], files["test"], joined="@@ ")
-    assert corpus.splits["test"][0][0] == "ein Spielplatz am Waldrand"
 
 
 def test_a_fingerprint_follows_content_and_nothing_else(root):

@@ -84,54 +84,42 @@ def test_files_are_never_in_memory_as_a_whole(laid_out):
     assert peak < 1_500_000
 
 
-def test_absent_it_says_where_it_is_to_be_had_and_what_is_missing(laid_out, tmp_path):
-    with pytest.raises(CorpusError) as caught:
+def test_absent_it_says_where_it_is_to_be_had_and_what_is_missing(laid_out, tmp_path, golden):
+    with golden.raises(CorpusError) as caught:
         wmt14((tmp_path / "none",))
-    said = str(caught.value)
-    assert all(forms[0][0] in said for forms in WMT14_PARTS)
-    assert "https://statmt.org/wmt13/training-parallel-europarl-v7.tgz" in said
-    assert "LNLAB_DATA" in said
+    assert all(forms[0][0] in str(caught.value) for forms in WMT14_PARTS)
     (laid_out[0] / "wmt14/commoncrawl.de-en.de").unlink()
     with pytest.raises(CorpusError, match=r"no folder 'wmt14' with commoncrawl\.de-en\.en, commoncrawl\.de-en\.de in"):
         wmt14((tmp_path / "none", laid_out[0]))
 
 
-def test_files_that_do_not_fit_together_are_told_with_both_numbers(laid_out):
-    laid_out[1]("training/news-commentary-v9.de-en.de", "eine\n")
-    with pytest.raises(CorpusError, match=r"news-commentary-v9\.de-en\.en: 300 lines, and 1 in .*\.de;"):
-        wmt14((laid_out[0],))
-
-
-def test_a_test_set_that_does_not_fit_together_is_told_by_its_segment(laid_out):
-    laid_out[1](f"test-full/{TESTS[1]}", sgml("refset", ["eins"]))
-    with pytest.raises(CorpusError, match=r"2 segments, and 1 in .*: document 'a\.1' has .* are '2' and none"):
-        wmt14((laid_out[0],))
-
-
 def test_damage_is_named_by_file_and_line(laid_out):
     root, write = laid_out
+
+    def refused(match):
+        with pytest.raises(CorpusError, match=match):
+            wmt14((root,))
+
+    write(f"test-full/{TESTS[1]}", sgml("refset", ["eins"]))
+    refused(r"2 segments, and 1 in .*: document 'a\.1' has .* are '2' and none")
+    write("training/news-commentary-v9.de-en.de", "eine\n")
+    refused(r"news-commentary-v9\.de-en\.en: 300 lines, and 1 in .*\.de;")
     path = root / "wmt14/training/europarl-v7.de-en.de"
     path.write_bytes(path.read_bytes()[:100] + b"\xff\n")
-    with pytest.raises(CorpusError, match=r"europarl-v7\.de-en\.de: line 5 is not UTF-8"):
-        wmt14((root,))
+    refused(r"europarl-v7\.de-en\.de: line 5 is not UTF-8")
     path.unlink()
-    write("training/europarl-v7.de-en.en.gz", "x\n")
-    write("training/europarl-v7.de-en.de.gz", "x\n" * 1000)
+    for language in ("en", "de"):
+        write(f"training/europarl-v7.de-en.{language}.gz", "x\n")
     (root / "wmt14/training/europarl-v7.de-en.de.gz").write_bytes(gzip.compress(b"x\n" * 100_000)[:-9])
-    with pytest.raises(CorpusError, match=r"europarl-v7\.de-en\.de\.gz: "):
-        wmt14((root,))
+    refused(r"europarl-v7\.de-en\.de\.gz: ")
 
 
 def test_a_spec_that_names_it_can_be_checked_while_it_is_absent(root, laid_out):
     choice = corpora.resolve("wmt14")
     assert choice == {"kind": "wmt14", "share": 1.0}
-    inputs = corpora["wmt14"].facts.inputs
-    assert len(inputs((laid_out[0],), choice)) == 10
+    assert len(corpora["wmt14"].facts.inputs((laid_out[0],), choice)) == 10
     assert corpora.key(choice, (laid_out[0],)) != corpora.key(choice, ())
     assert corpora.key(choice, (root,)) != corpora.key(corpora.resolve({"kind": "wmt14", "share": 0.5}), (root,))
-
-
-@pytest.mark.parametrize("share", [0, -1, 1.5, "all"])
-def test_a_share_is_a_part(share):
-    with pytest.raises(Flawed):
-        corpora.resolve({"kind": "wmt14", "share": share})
+    for share in (0, -1, 1.5, "all"):
+        with pytest.raises(Flawed):
+            corpora.resolve({"kind": "wmt14", "share": share})
