@@ -36,18 +36,10 @@ def test_a_document_knows_the_place_of_everything_in_it(spec):
     assert where("nowhere", 3) == ":1:1"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"\xef\xbb\xbf" + GOOD,
-        GOOD.replace(b"\n", b"\r\n"),
-        b"\xef\xbb\xbf" + GOOD.replace(b"\n", b"\r\n"),
-        b"# a comment\n" + GOOD,
-    ],
-    ids=["byte order mark", "carriage returns", "both", "comment"],
-)
-def test_a_mark_at_the_front_or_other_ends_of_lines_change_nothing(spec, content):
-    assert load_spec(spec(content)).data == {"lnlab": 2, "title": "x"}
+def test_a_mark_at_the_front_or_other_ends_of_lines_change_nothing(spec):
+    lines = GOOD.replace(b"\n", b"\r\n")
+    for content in (b"\xef\xbb\xbf" + GOOD, lines, b"\xef\xbb\xbf" + lines, b"# a comment\n" + GOOD):
+        assert load_spec(spec(content)).data == {"lnlab": 2, "title": "x"}
 
 
 @pytest.mark.parametrize(
