@@ -41,22 +41,9 @@ CONTEXT = {
     "tz_actual": 1,
 }
 VALUES = (
-    *(None, True, 1.5, -1, 0, 10**30, 2**60, "x", "", "y" * 3000, "0,001", [], [1.5], ["a", "a"], [1, 2, 3], [None]),
-    *(
-        {},
-        {"a": 1},
-        {"every": 0},
-        [[]],
-        [1] * 300,
-        {"x": {"y": 1}},
-        {"x": {"6": "six"}},
-        {"x": {"six": 6}},
-        [{"kind": "x"}],
-        {"kind": 3},
-        "é",
-        -1.5,
-        1e308,
-    ),
+    *(None, True, 1.5, -1, 0, 10**30, 2**60, "x", "", "y" * 3000, "0,001", "é", -1.5, 1e308),
+    *([], [1.5], ["a", "a"], [1, 2, 3], [None], [[]], [1] * 300, [{"kind": "x"}]),
+    *({}, {"a": 1}, {"every": 0}, {"x": {"y": 1}}, {"x": {"6": "six"}}, {"x": {"six": 6}}, {"kind": 3}),
 )
 
 
@@ -87,25 +74,18 @@ def test_every_error_of_the_library_is_put_in_our_words():
         assert not FOREIGN.search(found.remedy), found.remedy
 
 
-def parameters():
-    for kind, registry in {**REGISTRIES, **FRAME_REGISTRIES}.items():
-        for entry in registry:
-            yield from ((kind, entry.name, name) for name in entry.keywords if name not in entry.nested)
-
-
 @pytest.mark.parametrize("kind", sorted({**REGISTRIES, **FRAME_REGISTRIES}))
 def test_no_parameter_of_any_piece_is_refused_in_foreign_words(kind):
     registry = {**REGISTRIES, **FRAME_REGISTRIES}[kind]
-    for _, entry, name in (known for known in parameters() if known[0] == kind):
-        for value in VALUES:
-            try:
-                registry.resolve({"kind": entry, name: value})
-            except Flawed as error:
-                for flaw in error.issues:
-                    text = f"{'.'.join(map(str, flaw.path))}: {flaw.what}; {flaw.remedy}"
-                    shown = text.replace(json.dumps(value)[1:-1] or "-", "")
-                    assert not FOREIGN.search(shown), text
-                    assert len(text) < 500, text
+    names = [(entry.name, name) for entry in registry for name in entry.keywords if name not in entry.nested]
+    for (entry, name), value in product(names, VALUES):
+        try:
+            registry.resolve({"kind": entry, name: value})
+        except Flawed as error:
+            for flaw in error.issues:
+                text = f"{'.'.join(map(str, flaw.path))}: {flaw.what}; {flaw.remedy}"
+                assert not FOREIGN.search(text.replace(json.dumps(value)[1:-1] or "-", "")), text
+                assert len(text) < 500, text
 
 
 SPEC = {"lnlab": 2, "title": "t", "task": "translation"}
@@ -131,37 +111,37 @@ def test_facts_of_a_piece_are_refused_in_our_words():
         assert not FOREIGN.search(str(caught.value))
 
 
+Rate = Annotated[float, Field(lt=1)]
+
+
 class Shares(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
     pad: Literal["longest"] | Annotated[int, Field(ge=2)] = 2
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
-    beta2: Annotated[float, Field(lt=1)] | Annotated[tuple[Annotated[float, Field(lt=1)], ...], Field(min_length=1)] = (
-        0.9
-    )
+    beta2: Rate | Annotated[tuple[Rate, ...], Field(min_length=1)] = 0.9
     parts: list[str] | dict[str, str] | None = None
 
 
 @pytest.mark.parametrize(
-    ("data", "expected"),
+    ("data", "path"),
     [
-        ({"pad": 1}, {("pad",): "write 'longest', or a number of at least 2"}),
-        ({"pad": "longst"}, {("pad",): "write 'longest', or a whole number; did you mean 'longest'?"}),
-        ({"split": [0.8]}, {("split",): "write a list of 3"}),
-        (
-            {"split": [0.8, "0,1", 0.1]},
-            {("split", 1): "write a number; '0,1' is text; if a number was meant, write 0.1"},
-        ),
-        ({"beta2": []}, {("beta2",): "write a number, or a list of at least 1 item"}),
-        ({"beta2": [0.5, 2]}, {("beta2", 1): "write a number less than 1"}),
-        ({"parts": {"a": 1}}, {("parts", "a"): "write text; put quotes around a number"}),
-        ({"parts": ["a", 1]}, {("parts", 1): "write text; put quotes around a number"}),
-        ({"parts": 3}, {("parts",): "write a list: [...], or a mapping: {key: value}"}),
+        ({"pad": 1}, ("pad",)),
+        ({"pad": "longst"}, ("pad",)),
+        ({"split": [0.8]}, ("split",)),
+        ({"split": [0.8, "0,1", 0.1]}, ("split", 1)),
+        ({"beta2": []}, ("beta2",)),
+        ({"beta2": [0.5, 2]}, ("beta2", 1)),
+        ({"parts": {"a": 1}}, ("parts", "a")),
+        ({"parts": ["a", 1]}, ("parts", 1)),
+        ({"parts": 3}, ("parts",)),
     ],
 )
-def test_a_union_is_one_mistake_at_the_place_in_the_data(data, expected):
+def test_a_union_is_one_mistake_at_the_place_in_the_data(data, path, golden):
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(Shares).validate_json(json.dumps(data))
-    assert {mistake.path: mistake.remedy for mistake in mistakes_of(caught.value, data)} == expected
+    (mistake,) = mistakes_of(caught.value, data)
+    assert mistake.path == path
+    golden(mistake.remedy)
 
 
 @pytest.mark.parametrize("value", [5, True, [","], {}, "", "->"])

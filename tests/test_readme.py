@@ -19,11 +19,15 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
-def test_the_two_commands_are_targets_of_the_makefile():
+def test_the_two_commands_are_targets_of_the_makefile_and_what_it_links_to_exists():
     targets = {line.split()[1] for line in blocks("sh")[0].splitlines()}
     makefile = (ROOT / "Makefile").read_text()
     assert targets == {"demo", "test"}
     assert all(re.search(rf"^{target}:", makefile, flags=re.MULTILINE) for target in targets)
+    links = {link for link in re.findall(r"\]\(([^)#]+)\)", README) if not link.startswith("http")}
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert len(README.split()) <= 1000
 
 
 @pytest.mark.nightly
@@ -73,13 +77,3 @@ def test_its_python_runs_with_a_model_a_loss_and_a_loop(tmp_path, monkeypatch):
     assert {"seed", "value"} <= set(names["m"].frame("gradient_norm").columns)
     assert (tmp_path / "my_model" / "index.html").is_file()
     assert (tmp_path / "my_runs" / "index.html").is_file()
-
-
-def test_it_fits_one_screen():
-    assert len(README.split()) <= 1000
-
-
-def test_everything_the_readme_links_to_exists():
-    links = {link for link in re.findall(r"\]\(([^)#]+)\)", README) if not link.startswith("http")}
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []

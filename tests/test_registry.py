@@ -1,20 +1,18 @@
 """The signature is the schema."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Annotated, Any, Literal
 
 import pytest
 
 from lnlab import registry as module
-from lnlab.catalogue import REGISTRIES
 from lnlab.errors import LabError
 from lnlab.facts import DataFacts, Facts
 from lnlab.issues import Issue
 from lnlab.plugins import Origin, load_plugin
 from lnlab.registry import Flawed, Registry, default
-from lnlab.report.registries import FRAME_REGISTRIES
 
 
 @dataclass(frozen=True)
@@ -197,47 +195,32 @@ def test_a_plugin_file_registers_its_pieces_and_its_digest_joins_their_keys(tmp_
     assert keys[0] != keys[1]
 
 
-@pytest.mark.parametrize(("text", "what"), [(None, "there is no such file"), ("1/0", "fails while it loads")])
-def test_a_plugin_that_is_absent_or_broken_is_named(tmp_path, text, what):
+def test_a_plugin_that_is_absent_broken_or_not_python_is_named(tmp_path, golden):
     plugin = tmp_path / "mine.py"
-    if text is not None:
-        plugin.write_text(text)
-    with pytest.raises(LabError, match=what) as caught:
-        load_plugin(plugin)
-    assert caught.value.issues[0].where == (str(plugin) if text is None else f"{plugin}:1")
-
-
-def test_a_plugin_that_is_not_python_is_refused(tmp_path, golden):
+    for text, what in ((None, "there is no such file"), ("1/0", "fails while it loads")):
+        if text is not None:
+            plugin.write_text(text)
+        with pytest.raises(LabError, match=what) as caught:
+            load_plugin(plugin)
+        assert caught.value.issues[0].where == (str(plugin) if text is None else f"{plugin}:1")
     (tmp_path / "mine.txt").write_text("hello")
     with golden.raises(LabError):
         load_plugin(tmp_path / "mine.txt")
 
 
 @pytest.mark.parametrize(
-    ("facts", "message"),
+    "facts",
     [
-        ({"speed": 1, "units": "tokens"}, "task 'mine': no fact is called 'units'; did you mean 'unit'? "),
-        ({}, "task 'mine': the fact 'speed' is missing; register it with speed=..."),
-        ({"speed": "1"}, "task 'mine': the fact 'speed' is '1'; write a whole number"),
-        ({"speed": True}, "task 'mine': the fact 'speed' is True; write a whole number"),
-        ({"speed": 1, "unit": "bytes"}, "task 'mine': the fact 'unit' is 'bytes'; write 'tokens' or "),
-        ({"speed": 1, "passes": 3.0}, "task 'mine': the fact 'passes' is 3.0; write a function"),
-        (
-            {"colour": 1, "speed": None},
-            "task 'mine': no fact is called 'colour'; known: passes, speed, unit\ntask 'mine'",
-        ),
+        *({"speed": 1, "units": "tokens"}, {}, {"speed": "1"}, {"speed": True}, {"speed": 1, "unit": "bytes"}),
+        *({"speed": 1, "passes": 3.0}, {"colour": 1, "speed": None}),
     ],
 )
-def test_what_is_no_fact_of_a_registry_is_refused_when_it_is_registered(facts, message):
+def test_what_is_no_fact_of_a_registry_is_refused_when_it_is_registered(facts, golden):
     tasks: Registry[Callable[..., Any]] = Registry("task", Speed)
-    with pytest.raises(LabError) as raised:
-        tasks.register("mine", **facts)
-    assert str(raised.value).startswith(message)
-    assert not tasks.entries
-
-
-def test_a_registry_without_facts_takes_none(golden):
     with golden.raises(LabError):
+        tasks.register("mine", **facts)
+    assert not tasks.entries
+    with pytest.raises(LabError, match="causal"):
         Registry("attention").register("mine", causal=True)
 
 
@@ -252,10 +235,3 @@ def test_a_misspelt_fact_of_a_plugin_is_told_with_its_line(tmp_path, golden):
     assert all(str(issue).startswith(f"{plugin}:3: ") for issue in (misspelt, missing))
     golden(str(misspelt))
     golden(str(missing))
-
-
-def test_every_fact_is_explained_where_it_is_declared():
-    for registry in {**REGISTRIES, **FRAME_REGISTRIES}.values():
-        for field in fields(registry.facts):
-            owners = [owner for owner in registry.facts.__mro__ if f"    {field.name}:" in (owner.__doc__ or "")]
-            assert owners, f"{registry.kind}: {field.name}"

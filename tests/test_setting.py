@@ -19,31 +19,15 @@ def setting(**stacks):
 BOTH = setting(encoder={"layers": 5}, decoder={"layers": 7, "cross_attention": True})
 
 
-@pytest.mark.parametrize(("path", "depth"), [("encoder", 10), ("decoder", 21), ("model", 31)])
-def test_two_branches_a_layer_and_three_with_cross_attention(path, depth):
+def test_two_branches_a_layer_and_three_with_cross_attention():
     """The last is Fixup's 2 N + 3 M."""
-    assert Setting(BOTH).at(f"{path}.sublayers") == depth
-
-
-def test_a_decoder_without_cross_attention_counts_like_an_encoder():
+    depths = {path: Setting(BOTH).at(f"{path}.sublayers") for path in ("encoder", "decoder", "model")}
+    assert depths == {"encoder": 10, "decoder": 21, "model": 31}
     assert Setting(setting(decoder={"layers": 7, "cross_attention": False})).at("model.sublayers") == 14
-
-
-def test_a_model_has_the_depths_of_its_stacks():
-    assert [p for p in Setting(setting(encoder={"layers": 5})).paths() if p in DEPTHS] == [
-        "encoder.sublayers",
-        "model.sublayers",
-    ]
-    assert not set(Setting(setting()).paths()) & set(DEPTHS)
-
-
-@pytest.mark.parametrize("path", ["encoder.layers", "model.d_model", "sublayers", "model"])
-def test_other_paths_are_no_depths(path):
-    assert path not in DEPTHS
-    assert implied_axes(path) == (path,)
-
-
-def test_a_depth_says_what_its_layers_are():
+    known = Setting(setting(encoder={"layers": 5})).paths()
+    assert [p for p in known if p in DEPTHS] == ["encoder.sublayers", "model.sublayers"]
+    assert not {*Setting(setting()).paths(), "encoder.layers", "model.d_model", "sublayers", "model"} & set(DEPTHS)
+    assert implied_axes("model.d_model") == ("model.d_model",)
     assert implied_axes("encoder.sublayers") == ("encoder.sublayers", "encoder.layers", "model.layers")
     assert set(implied_axes("model.sublayers")) >= {"encoder.layers", "decoder.layers", "model.layers"}
 

@@ -64,8 +64,8 @@ def test_a_slash_behind_the_name_of_a_file_is_refused(odd):
         user_path(f"{odd}/sparse/")
 
 
-@pytest.mark.parametrize("name", ["a.**", "a.[", "a.p[1]", "**", "*.?", "a.{py}"])
-def test_no_name_that_is_not_there_is_read_as_a_pattern(tmp_path, name):
+def test_no_name_that_is_not_there_is_read_as_a_pattern(tmp_path):
     (tmp_path / "other.py").write_text("")
-    with pytest.raises(LabError, match="there is no such file"):
-        read_user_file(tmp_path / name, "plugin")
+    for name in ("a.**", "a.[", "a.p[1]", "**", "*.?", "a.{py}"):
+        with pytest.raises(LabError, match="there is no such file"):
+            read_user_file(tmp_path / name, "plugin")
