@@ -19,12 +19,12 @@ VERDICT_SYMBOLS = {
     "not testable here": "–",
     "ill-posed": "!",
 }
-_COUNTED = {"smaller": "smaller than the margin", "beyond": "beyond our margin"}
+_COUNTED = {"smaller": "smaller than asked", "beyond": "larger than allowed"}
 VERDICT_MEANINGS = {
     "supported": "the interval lies within the accepted range",
     "contradicted": "the interval lies outside the accepted range",
-    "smaller": "too small for our margin, but not contradicted",
-    "beyond": "outside our range around no effect, which contradicts nobody",
+    "smaller": "smaller than the effect that we ask for, but not contradicted",
+    "beyond": "larger than the small effect that we allow, which contradicts nobody",
     "undecided": "the interval crosses an edge of the range, or too few seeds",
     "not testable here": "what it requires does not hold, or no run has it",
     "ill-posed": "the claim asks for what these rows cannot answer",
@@ -44,7 +44,7 @@ def counted_word(word: str) -> str:
 
 
 def verdict_label(verdict: "Verdict") -> str:
-    """``contradicted: the other way``, ``smaller than 2×, direction open``, ``beyond our margin, above the range``."""
+    """``contradicted: the other way``, ``smaller than 2×``, ``larger than allowed, above the range``."""
     if verdict.verdict == "beyond":
         return ", ".join(filter(None, (counted_word("beyond"), verdict.detail)))
     if verdict.verdict != "smaller":

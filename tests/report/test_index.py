@@ -138,7 +138,7 @@ def test_cards_stand_under_their_theme_their_source_or_their_paper():
     assert (groups[0].own, groups[0].ours) == ((("supported", 2),), (("undecided", 1),))
     assert (groups[1].own, groups[1].ours) == ((("supported", 1),), ())
     page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", render_index(cards)))
-    assert "Sentences of this source: ✓ 2 supported · with margins of our own: ? 1 undecided" in page
+    assert "Sentences of this source: ✓ 2 supported · with accepted ranges of our own: ? 1 undecided" in page
     assert cards[1].papers == ("Zhang and Mackey 2022", "Ba et al. 2016")
     assert cards[4].papers == ("Huang 2020",)
 

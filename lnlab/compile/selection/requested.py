@@ -88,10 +88,14 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
                 found = list(parameter_issues(error, criterion, ClaimText.model_fields, "a requirement"))
             requests.issues += [flaw.below(*below) for flaw in found]
 
-    # Edges of a causal graph: their arrows join its nodes, and claims of the spec judge them.
+    # Edges of a causal graph: their arrows join its nodes, and claims of the spec judge them. Estimates are of claims.
     for request in (*requests.sections, *requests.claims):
         nodes = request.choice.get("nodes")  # a claim about the edges of a section has no nodes of its own
-        flaws = []
+        flaws = [
+            Issue("unknown-name", ("estimates", row), f"no claim is called '{word}'", nearest(word, known))
+            for row, word in (request.choice.get("estimates") or {}).items()
+            if word not in known
+        ]
         for number, edge in enumerate(request.choice.get("edges") or ()):
             for end, name in enumerate(edge["arrow"]):
                 if nodes is not None and name not in nodes:

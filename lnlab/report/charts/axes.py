@@ -11,15 +11,11 @@ from lnlab.claims.verdict_text import MINUS
 from lnlab.report.rounding import FILE_DIGITS, rounded
 from lnlab.report.words.wording import format_scientific
 
-# each row is finer than the one before: an axis takes the first that gives it three ticks
+# each row is finer than the one before: an axis takes the first that gives it three ticks, else equal steps
 _STEPS = (
     (1,),
     (1, 2, 5),
     (1, 2, 3, 5, 7),
-    (1, 1.5, 2, 3, 4, 5, 6, 7, 8),
-    tuple(n / 4 for n in range(4, 40)),
-    tuple(n / 10 for n in range(10, 100)),
-    tuple(n / 20 for n in range(20, 200)),
 )
 _LEAST = 1e-300  # below it numbers lose their digits
 
@@ -125,6 +121,12 @@ def logarithmic_axis(title: str, values: Iterable[float]) -> Axis:
         ticks = [s * 10.0**d for d in decades for s in steps if low <= math.log10(s) + d <= high]
         if len(ticks) >= 3:
             break
+    else:
+        power = 10.0 ** math.floor(math.log10(10**high - 10**low))
+        for step in (power, power / 2, power / 5):
+            ticks = [n * step for n in range(math.ceil(10**low / step), math.floor(10**high / step) + 1)]
+            if len(ticks) >= 3:
+                break
     return Axis(title, (10**low, 10**high), tuple(float(f"{t:.6g}") for t in ticks), log=True)
 
 

@@ -18,7 +18,7 @@ _HALF_WIDTH, _HALF_HEIGHT = 0.44, 0.24
 """Half the size of a box, in columns and rows."""
 _PORT = 0.16
 """Columns between the middle of a box and an arrow that comes from, or goes to, another column."""
-_ROW, _NARROW_ROW, _WIDTH = 104, 69, 780
+_ROW, _NARROW_ROW, _WIDTH = 82, 67, 780
 """Points from one row to the next, the same on a phone, and across the drawing on paper."""
 _LINE_LETTERS, _LINE, _LINE_BREAK = 16, 15, "|"
 """Letters in a line of a box (three boxes fit side by side on a phone), points between lines, and the line break."""
@@ -71,8 +71,14 @@ class GraphEdge:
     marks: tuple[EdgeMark, EdgeMark]
 
 
-def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> dict[str, Json]:
-    """Draw boxes and arrows. A verdict links to its address, and the number of an arrow to that of its intervention."""
+def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], key: str = "") -> dict[str, Json]:
+    """Draw boxes and arrows. A verdict links to its address, and the number of an arrow to that of its intervention.
+
+    Args:
+        nodes: the boxes.
+        edges: the arrows.
+        key: what the marks mean, a line above the drawing.
+    """
     columns, rows = (max(getattr(node, name) for node in nodes) for name in ("column", "row"))
     x = alt.Scale(domain=[-0.5, columns + 0.5], nice=False, zero=False)
     y = alt.Scale(domain=[rows + 0.5, -0.5], nice=False, zero=False)
@@ -128,7 +134,8 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -
         text.encode(x=_x("x", x), y=_y("y", y), text=alt.Text("label:N")),
         *_labels(edges, x, y),
     ]
-    drawn = vega_lite(alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1)))
+    title = alt.Title(key, anchor="start", fontSize=11.5, fontWeight="normal", color=MUTED_COLOUR, offset=4)
+    drawn = vega_lite(alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1), title=title))
     return drawn | {"usermeta": {"narrow": _NARROW_ROW * (rows + 1)}}
 
 

@@ -13,8 +13,8 @@ from lnlab.report.theme import MUTED_COLOUR, PAPER_COLOUR, TEXT_COLOUR
 from lnlab.report.words.control_characters import without_control_characters
 from lnlab.seed_words import seed_word
 
-_WIDTH, _ROW, _NARROW_ROW = 780, 38, 29
-"""The width, and the height of a row on a wide page and on a phone."""
+_WIDTH, _ROW, _NARROW_ROW, _NARROW_LONG = 780, 38, 29, 36
+"""The width, and the height of a row on a wide page, on a phone, and there where a name has two lines."""
 
 
 def dot_rows_chart(
@@ -70,8 +70,8 @@ def dot_rows_chart(
     if levels:
         base = alt.Chart(alt.InlineData(list(levels))).encode(x=alt.X("x:Q", **across))
         names = base.mark_text(baseline="bottom", fontSize=11, color=MUTED_COLOUR).encode(
-            y=alt.value(-2), text=alt.Text("name:N")
+            y=alt.value(-7), text=alt.Text("name:N")
         )
         layers = [base.mark_rule(color=MUTED_COLOUR, strokeDash=[3, 3]), names, *layers]
     drawn = alt.layer(*layers).properties(width=_WIDTH, height=_ROW * len(colours))
-    return vega_lite(drawn) | {"usermeta": {"narrow": _NARROW_ROW * len(colours)}}
+    return vega_lite(drawn) | {"usermeta": {"narrow": (_NARROW_LONG if long else _NARROW_ROW) * len(colours)}}

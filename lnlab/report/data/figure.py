@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import polars as pl
 
@@ -80,3 +81,8 @@ def finite_numbers(points: pl.DataFrame, *columns: str, positive: bool = False) 
     """The numbers in columns that an axis can show. ``positive`` leaves the positive ones, for a logarithmic axis."""
     least = 0.0 if positive else -math.inf
     return [v for column in columns for v in points[column].drop_nulls() if least < v < math.inf]
+
+
+def is_finite_number(value: float | None) -> TypeGuard[float]:
+    """Whether there is a number and it is finite."""
+    return value is not None and math.isfinite(value)

@@ -11,10 +11,10 @@ from lnlab.report.charts.dot_rows import dot_rows_chart
 from lnlab.report.data.figure import finite_numbers
 from lnlab.report.section import Figure
 from lnlab.report.theme import GREY, MOST_INKED
-from lnlab.report.words.wording import format_number
+from lnlab.report.words.wording import format_interval, without_interval
 
-_FAR_BELOW = 0.01
-"""A ratio below this is said by its reciprocal."""
+_LETTER = 0.0155
+"""Half of a letter of a number on its mark, as a share of the width that a phone has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,25 +48,26 @@ class Dots(Figure):
         return "Large dots", "bar"
 
     def number(self, estimate: float, low: float | None, high: float | None) -> str:
-        """A number as it stands on its mark: ``+0.068``, ``×0.40``, ``÷280,000``, ``34.7``."""
-        if self.signed and low is not None and high is not None:  # as many digits as in the row with the widest bar
-            half = max(b - a for a, b in self.points.select("low", "high").drop_nulls().iter_rows()) / 2
-            low, high = estimate - half, estimate + half
-        if self.times and estimate < _FAR_BELOW:
-            return f"÷{float(f'{1 / estimate:.2g}'):,.0f}"
-        text = format_number(estimate, low, high)
-        return f"×{text}" if self.times else f"+{text}" if self.signed and estimate > 0 else text
+        """A number on its mark, as an answer quotes it: ``+0.068``, ``×0.40``, ``3.6 × 10⁻⁶``, ``34.7``."""
+        text = without_interval(format_interval(estimate, low, high))
+        if self.times:
+            return text if "×" in text else f"×{text}"
+        return f"+{text}" if self.signed and estimate > 0 else text
 
     def drawing(self) -> dict[str, Json]:
         """As ``charts.dot_rows.dot_rows_chart``, with room for a number above the outermost marks."""
         names, data = self.data.names, self.data
         numbers = [*data.seeds["value"], *finite_numbers(data.points, "estimate", "low", "high"), *self.levels.values()]
-        x = (logarithmic_axis if self.on_log_axis else linear_axis)("", numbers)
-        place = (x.domain[0] * x.domain[1]) ** 0.5 if self.on_log_axis else sum(x.domain) / 2
-        texts = [{"series": name, "x": place, "text": words} for name, words in self.lost.items()]
+        texts: list[dict[str, Json]] = []
+        span, room = (max(numbers) / min(numbers) if self.on_log_axis else max(numbers) - min(numbers)), []
         for series, estimate, low, high in data.points.select("series", "estimate", "low", "high").iter_rows():
             words = "reference" if series == self.reference else self.number(estimate, low, high)
             texts.append({"series": series, "x": estimate, "text": words})
+            for share in (-_LETTER * len(words), _LETTER * len(words)):
+                room.append(estimate * span**share if self.on_log_axis else estimate + share * span)
+        x = (logarithmic_axis if self.on_log_axis else linear_axis)("", [*numbers, *room])
+        place = (x.domain[0] * x.domain[1]) ** 0.5 if self.on_log_axis else sum(x.domain) / 2
+        texts += [{"series": name, "x": place, "text": words} for name, words in self.lost.items()]
         inked = (names if len(names) <= MOST_INKED else (names[0], names[-1])) if self.ink is None else self.ink
         hues = dict(zip(data.style.series, data.style.colours, strict=True))
         colours = {name: hues[name] if name in inked and name != self.reference else GREY for name in names}

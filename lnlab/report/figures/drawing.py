@@ -28,15 +28,16 @@ class ModuleGraph(Figure):
 
 @dataclass(frozen=True, kw_only=True)
 class CausalGraph(Figure):
-    """Boxes, and arrows from cause to effect with two verdicts each."""
+    """Boxes, and arrows from cause to effect with two verdicts each, whose marks ``key`` explains."""
 
     nodes: Sequence[GraphNode]
     edges: Sequence[GraphEdge]
+    key: str
     statistic: None = None
 
     def drawing(self) -> dict[str, Json]:
         """As ``charts.causal_graph.causal_graph_chart``."""
-        return causal_graph_chart(self.nodes, self.edges)
+        return causal_graph_chart(self.nodes, self.edges, self.key)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from lnlab.claims.claim import Measure, Verdict
 from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage_text, verdict_label
 from lnlab.report.charts.axes import linear_axis, logarithmic_axis
+from lnlab.report.data.figure import is_finite_number
 from lnlab.report.figures.drawing import ForestPlot, diagram_data
-from lnlab.report.page.verdict_strip import is_finite_number
 from lnlab.report.section import Section
 from lnlab.report.words.quantity_words import quantity_name, quantity_unit
 from lnlab.seed_words import seeds_word

@@ -43,7 +43,7 @@ from lnlab.userfiles import read_user_file
 _CODE = re.compile(r"(<(?:script|style)\b[^>]*>.*?</(?:script|style)>)", re.DOTALL)
 _DATA = '<script type="application/json"'
 _SUSPECT = re.compile(r"[\x80-\U0010ffff]")
-_ONE_WORD = re.compile(r"((?:\w+-)+LN\b|\d[\d.,]*-fold\b)")
+_ONE_WORD = re.compile(r"(\b\w[\w.,]*(?:-\w+)+\b)")
 
 
 def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
@@ -114,7 +114,7 @@ def _as_json(match: re.Match[str]) -> str:
 
 
 def unbroken_names(text: str) -> Markup:
-    """The text, escaped, with each ``Post-LN`` and ``7.0-fold`` in a span that keeps it on one line."""
+    """The text, escaped, with each ``Post-LN``, ``warm-up`` and ``7.0-fold`` in a span that keeps it on one line."""
     return Markup("").join(
         Markup('<span class="name">{}</span>').format(piece) if place % 2 else escape(piece)
         for place, piece in enumerate(_ONE_WORD.split(text))

@@ -2,9 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from lnlab.claims.claim import Verdict
+from lnlab.report.data.figure import is_finite_number
 from lnlab.report.words.wording import format_number, format_value
 from lnlab.seed_words import counted_seeds, seeds_word
 
@@ -88,8 +88,3 @@ def verdict_strip(verdict: Verdict) -> VerdictStrip | None:
         edges=tuple(labelled),
         alt=alt,
     )
-
-
-def is_finite_number(value: float | None) -> TypeGuard[float]:
-    """Whether there is a number and it is finite."""
-    return value is not None and math.isfinite(value)

@@ -40,7 +40,7 @@ def verdict_tables(facts: ReportFacts, verdicts: Sequence[Verdict], cited: str) 
 
 _VERDICTS = r"""\begin{{table}}[tp]
 \caption{{{caption}: estimates with 95\,\% intervals over {seeds}
-($\surd$ supported, $\times$ contradicted, $<$ smaller than our margin, $\neq$ beyond our margin, ? undecided,
+($\surd$ supported, $\times$ contradicted, $<$ smaller than asked, $\neq$ larger than allowed, ? undecided,
 -- not testable).}}
 \label{{{label}}}
 \footnotesize

@@ -1,7 +1,6 @@
 """One number of each variant as a sorted row of marks: itself, or its difference from a named reference."""
 
 from dataclasses import replace
-from textwrap import wrap
 from typing import Annotated, Literal
 
 import polars as pl
@@ -27,7 +26,7 @@ from lnlab.report.theme import MOST_INKED
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name
 from lnlab.report.words.statistic import mean_statistic
-from lnlab.report.words.wording import axis_value_name, join_words, moment_in_words
+from lnlab.report.words.wording import axis_value_name, even_lines, join_words, moment_in_words
 from lnlab.seed_words import seed_word, seeds_word
 from lnlab.select.select import Selected
 from lnlab.tables import Results
@@ -127,7 +126,7 @@ def dots(
     )
     figure = Dots(
         data=data,
-        title=[line for text in (*title, compared) for line in wrap(text, _TITLE)],
+        title=[line for text in (*title, compared) for line in even_lines(text, _TITLE)],
         on_log_axis=log,
         signed=bool(to) and not log,
         times=bool(to) and log,

@@ -12,7 +12,7 @@ from lnlab.claims.verdict_text import counted_word, verdict_label
 from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts
 from lnlab.report.words.verdict_words import verdict_interval
-from lnlab.report.words.wording import count_noun, format_value, nonbreaking
+from lnlab.report.words.wording import count_noun, format_value, nonbreaking, without_interval
 from lnlab.seed_words import counted_seeds
 
 LONGEST_ANSWER = 40
@@ -79,7 +79,7 @@ def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:
 
 def _estimate_alone(verdict: Verdict) -> str:
     """The estimate with the digits that its interval leaves meaningful, and the power of ten that stands behind it."""
-    return re.sub(r" \[[^]]*]", "", estimate_in_words(verdict)).partition(",")[0]
+    return without_interval(estimate_in_words(verdict))
 
 
 def estimate_in_words(verdict: Verdict) -> str:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from textwrap import wrap
 
 from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
@@ -126,6 +127,17 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
         text = format_number(bound, low, high)
         texts.append(format_short(bound) if bound and text == "0" else text)  # only zero itself is written as 0
     return f"{texts[0]} [{texts[1]}, {texts[2]}]"
+
+
+def even_lines(text: str, most: int) -> list[str]:
+    """The text in as few lines of at most ``most`` letters as it needs, which are about equally long."""
+    needed = len(wrap(text, most))
+    return next((lines for width in range(1, most) if len(lines := wrap(text, width)) == needed), wrap(text, most))
+
+
+def without_interval(text: str) -> str:
+    """The number of ``format_interval`` alone, with its power of ten: ``3.6 × 10⁻⁶`` of ``3.6 [2.2, 5.8] × 10⁻⁶``."""
+    return re.sub(r" \[[^]]*]", "", text).partition(",")[0]
 
 
 def nonbreaking(text: str) -> str:

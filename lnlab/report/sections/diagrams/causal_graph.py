@@ -36,15 +36,16 @@ _HEADINGS = {
 }
 _SUBJECT = (
     "Arrows go from cause to effect. Beside each arrow: its number and two linked verdicts, of the observation and of "
-    "the intervention on the cause (✓ supported, ✗ contradicted, ‹ smaller, ≠ beyond our margin, ? undecided, – not "
-    "testable here or missing). Green: both support it. Red, dashed: they disagree. Red, finely dashed: both "
-    "contradict it. Brown, dotted: one of them is open"
+    "the intervention on the cause (✓ supported, ✗ contradicted, ‹ smaller than asked, ≠ larger than allowed, "
+    "? undecided, – not testable here or missing). Green: both support it. Red, dashed: they disagree. Red, finely "
+    "dashed: both contradict it. Brown, dotted: one of them is open"
 )
 _NOT_JUDGED = "not judged"
+_KEY = "observed, then intervened on: ✓ holds, ✗ does not, ‹ weaker, ? open"
 _OUTCOME_WORDS: Mapping[Outcome, str] = {
     "both hold": "hold under observation and intervention",
-    "they disagree": "hold under one and are contradicted under the other",
-    "both fail": "are contradicted under both",
+    "they disagree": "hold under one alone",
+    "both fail": "hold under neither",
     "open": "are open",
 }
 
@@ -100,12 +101,13 @@ def causal_graph(
         rows.append(dict(zip(_HEADINGS, cells, strict=True)))
     outcomes = [edge.outcome for edge in drawn]
     counted = [f"{outcomes.count(name)} {_OUTCOME_WORDS[name]}" for name in OUTCOMES if name in outcomes]
-    finding = f"Of {count_noun(len(outcomes), 'edge')} {join_words(counted)}"
+    finding = f"Of {count_noun(len(outcomes), 'arrow')} {join_words(counted)}"
     edges_in_words = (f"{edge.marks[0].words} and {edge.marks[1].words.rpartition(', ')[2]}" for edge in drawn)
     figure = CausalGraph(
         data=diagram_data(pl.DataFrame(rows)),
         nodes=list(boxes.values()),
         edges=drawn,
+        key=_KEY,
         subject=_SUBJECT,
         shows=f"A causal graph. {finding}",
         finding="; ".join(edges_in_words),
