@@ -34,6 +34,7 @@ html_theme = "pydata_sphinx_theme"
 html_favicon = "favicon.svg"
 html_title = f"lnlab {version}"
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_theme_options = {
     "search_as_you_type": True,

@@ -161,11 +161,12 @@ def test_a_template_that_is_a_pipe_or_too_large_is_refused_unread(tmp_path):
         template([tmp_path], "page.js")
 
 
-def test_a_word_with_a_hyphen_is_not_broken_and_all_else_is_escaped():
-    text = unbroken_names("In <b>Post-LN</b>, 7.0-fold, by x - y - and -LN")
+def test_a_name_with_a_hyphen_is_not_broken_and_all_else_is_escaped():
+    text = unbroken_names("In <b>Post-LN</b>, 7.0-fold, QK-norm and warm-up, not in x - y, LN- or in a post-LNorm")
     assert text == (
         'In &lt;b&gt;<span class="name">Post-LN</span>&lt;/b&gt;, <span class="name">7.0-fold</span>, '
-        "by x - y - and -LN"
+        '<span class="name">QK-norm</span> and <span class="name">warm-up</span>, '
+        "not in x - y, LN- or in a post-LNorm"
     )
 
 

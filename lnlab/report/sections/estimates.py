@@ -1,6 +1,7 @@
 """The numbers of claims as a sorted row of marks: a figure that draws what an answer quotes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import polars as pl
@@ -35,8 +36,9 @@ def estimates(
 ) -> Section:
     """``row -> claim``: the estimate of each claim with the interval that decided it, and its number in each seed.
 
-    All are numbers of one measure, which ``called`` names. Ratios are on a logarithmic axis by default. ``ink`` is as
-    in ``dots``. ``lines`` are levels by name, by default where there is no effect.
+    ``estimates`` are claims by the name of their row. All have numbers of one measure, which ``called`` names. Ratios
+    are on a logarithmic axis by default. ``ink`` is as in ``dots``. ``lines`` are levels by name, by default where
+    there is no effect.
 
     Raises:
         ReportError: claims have different measures, or ``ink`` names none of the rows.
@@ -95,4 +97,4 @@ def estimates(
         finding="",
         headings={"series": "row", **estimate_headings("estimate", "low", "high")},
     )
-    return Section(dots_finding(data.points, figure, f"The {called}"), (figure,))
+    return replace(figure, finding=dots_finding(data.points, figure, f"The {called}")).section()
