@@ -19,7 +19,7 @@ from lnlab.compile.same_runs import same_run_issues
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.citations import answer_issues, citation_issues, cited_inputs
 from lnlab.compile.selection.claim_seeds import claims_of_grids
-from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids, unknown_grids
+from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids
 from lnlab.compile.selection.inheritance import whole_spec
 from lnlab.compile.selection.probe_times import measurement_issues, probe_time_issues
 from lnlab.compile.selection.requested import resolve_requests
@@ -212,7 +212,7 @@ def _tell_apart(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
 def _seed(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Check the names of grids with seeds of their own, and that no run is of two grids with different ones."""
     stated, names = checked.experiment.grid_seeds, checked.merged.grid_names
-    unknown = [issue for name in stated for issue in unknown_grids(names, ("grid_seeds", name), [name])]
+    unknown = [issue for name in stated for issue in checked.merged.unknown_grids(("grid_seeds", name), [name])]
     issues = [replace(issue, code="unknown-key") for issue in unknown]  # the name is a key here, and located as one
     if issues or not stated:
         return checked, issues

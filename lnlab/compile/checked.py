@@ -10,7 +10,7 @@ from lnlab.compile.interned import InternedSetting, Variant
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
-from lnlab.compile.selection.resolved_requests import ResolvedRequests
+from lnlab.compile.selection.requested import ResolvedRequests
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.compile.tuning.problems import TuningPlan

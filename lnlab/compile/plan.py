@@ -23,7 +23,7 @@ from lnlab.compile.interned import InternedSetting, Variant
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolved_sweep import variants_of
 from lnlab.compile.selection.claim_seeds import SeedsOfVariant, probes_read_by, seeds_of_variants
-from lnlab.compile.selection.resolved_requests import ResolvedRequest
+from lnlab.compile.selection.requested import ResolvedRequest
 from lnlab.compile.sweep.overlay import pin_sentences
 from lnlab.compile.tuning.problems import tuning_question
 from lnlab.compile.work import (

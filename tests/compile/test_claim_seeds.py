@@ -8,7 +8,7 @@ import pytest
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import compile_plan
 from lnlab.compile.selection.claim_seeds import read_variants, seeds_of_variants
-from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
+from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
 from lnlab.errors import SpecError
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.variants import Variants

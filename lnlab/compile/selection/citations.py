@@ -10,7 +10,7 @@ from pathlib import Path
 from lnlab.compile.digests import Input, absent_input, input_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.inheritance import claim_ids, whole_spec
-from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
+from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import SpecError, nearest
 from lnlab.issues import Issue, Where

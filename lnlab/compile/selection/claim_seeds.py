@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
+from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
 from lnlab.issues import Issue
 from lnlab.keys import canonical, texts_in
 from lnlab.registry import Choice

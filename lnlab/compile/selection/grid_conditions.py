@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from lnlab.compile.resolved_sweep import ResolvedSweep, variants_of
 from lnlab.compile.selection.axes import Axes
-from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
-from lnlab.errors import nearest
-from lnlab.issues import Issue, Where
+from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
+from lnlab.compile.sweep.overlay import unknown_grid
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flawed
 from lnlab.select.selection import value_list
@@ -63,7 +63,7 @@ class Grids:
         before = self.unchanged() if absent else None
         for name in absent:
             if before is None or name not in before.names:
-                raise Flawed(_unknown_grid((GRID,), name, self.names))
+                raise Flawed(unknown_grid((GRID,), name, self.names))
         if before is not None and not present:
             conditions = before.conditions(names, replaced)
             if self.variants.selected(conditions):
@@ -86,17 +86,6 @@ class Grids:
             what = f"the axes cannot distinguish the runs of '{named}' from those of {differing}"
             raise Flawed(Issue("conflict", (GRID,), what, "name axes instead"))
         return conditions
-
-
-def unknown_grids(known: Sequence[str], path: Where, names: Sequence[str]) -> list[Issue]:
-    """An issue of each name that is not among those of the grids. ``path`` has one name, or several by their place."""
-    stated = [path] if len(names) == 1 else [(*path, place) for place in range(len(names))]
-    return [_unknown_grid(at, name, known) for at, name in zip(stated, names, strict=True) if name not in known]
-
-
-def _unknown_grid(path: Where, name: Json, known: Sequence[str]) -> Issue:
-    remedy = nearest(str(name), known) if known else "name the grids, as in sweep: {depth: {model.layers: [2, 4]}}"
-    return Issue("unknown-name", path, f"no grid of the sweep is called '{name}'", remedy)
 
 
 def _distinct(values: Iterable[Json]) -> list[Json]:

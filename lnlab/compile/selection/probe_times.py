@@ -8,7 +8,7 @@ from lnlab.compile.cost.data_passes import reads_all
 from lnlab.compile.interned import Variant
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolved_sweep import ResolvedSweep
-from lnlab.compile.selection.resolved_requests import ResolvedRequests
+from lnlab.compile.selection.requested import ResolvedRequests
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import listed, nearest
 from lnlab.facts import never

@@ -1,17 +1,17 @@
-"""Probes, sections and claims of a spec: their kinds are known, their parameters valid."""
+"""What a spec requests of its runs, resolved: probes, sections, claims, and what claims require."""
 
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.criteria import flaws_of_criterion
-from lnlab.compile.selection.grid_conditions import unknown_grids
 from lnlab.compile.selection.inheritance import FOR_EACH, claim_ids
-from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue, Where
+from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed, parameter_issues
 from lnlab.specfile.experiment import CRITERION_FIELDS, ClaimText, ProbeText, SectionText, kind_and_parameters
 from lnlab.specfile.read import Reading
@@ -27,6 +27,40 @@ REQUEST_FIELDS = {
 """The fields of a probe, a section and a claim besides the parameters of its kind."""
 
 
+@dataclass(frozen=True)
+class ResolvedRequest:
+    """One resolved probe, section or claim (or what a claim requires).
+
+    Attributes:
+        choice: its resolved parameters.
+        path: its path in the data. A claim has its id in it, as in ``claims.post_grows``.
+        at: when a probe is applied.
+        grids: the numbers of the grids to whose runs a probe is applied. None means every run.
+        levels: the values of ``over`` that a claim names in its ``order``. Empty means all values.
+    """
+
+    choice: Choice
+    path: Where
+    at: Json = None
+    grids: frozenset[int] | None = None
+    levels: tuple[Json, ...] = ()
+
+    def is_applied(self, grids: Collection[int]) -> bool:
+        """Whether a probe is applied to a run of these grids."""
+        return self.grids is None or not self.grids.isdisjoint(grids)
+
+
+@dataclass
+class ResolvedRequests:
+    """Everything that a spec requests of its runs. The lists are in the order of the spec, without what is flawed."""
+
+    probes: list[ResolvedRequest] = field(default_factory=list)
+    sections: list[ResolvedRequest] = field(default_factory=list)
+    claims: list[ResolvedRequest] = field(default_factory=list)
+    requires: list[ResolvedRequest] = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)
+
+
 def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registries) -> ResolvedRequests:
     """Resolve every probe, section and claim. What is wrong with any of them is in ``issues``."""
     requests = ResolvedRequests()
@@ -37,7 +71,7 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
         grids = None
         if probe.grid is not None:
             grids = frozenset(place for place, name in enumerate(merged.grid_names) if name in probe.grid)
-            requests.issues += unknown_grids(merged.grid_names, (*path, "grid"), probe.grid)
+            requests.issues += merged.unknown_grids((*path, "grid"), probe.grid)
         requests.probes += [replace(request, at=probe.at, grids=grids)] if request else []
     for number, section in enumerate(reading.experiment.report):
         path = reading.path(("report", number))

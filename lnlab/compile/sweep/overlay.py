@@ -87,6 +87,12 @@ class MergedSpec:
             keys = ("requires", *keys[2:])  # the spec writes one requirement without a list
         return ("claims", number, *keys)
 
+    def unknown_grids(self, path: Where, names: Sequence[str]) -> list[Issue]:
+        """An issue of each name that no grid has. ``path`` has one name, or several by their place."""
+        stated = [path] if len(names) == 1 else [(*path, place) for place in range(len(names))]
+        pairs = zip(stated, names, strict=True)
+        return [unknown_grid(at, name, self.grid_names) for at, name in pairs if name not in self.grid_names]
+
     def located(self, issues: Iterable[Issue]) -> list[Issue]:
         """Issues of ``data`` with places in the document. Messages call them by the paths at which the spec has them.
 
@@ -189,6 +195,12 @@ def unknown_profile(profile: str, profiles: Collection[str]) -> Issue:
     if not profiles:
         return Issue("unknown-name", (), "this spec defines no profiles", "leave out --profile")
     return Issue("unknown-name", (), f"this spec has no profile '{profile}'", nearest(profile, profiles))
+
+
+def unknown_grid(path: Where, name: Json, known: Sequence[str]) -> Issue:
+    """The issue of a name that is not among those of the grids."""
+    remedy = nearest(str(name), known) if known else "name the grids, as in sweep: {depth: {model.layers: [2, 4]}}"
+    return Issue("unknown-name", path, f"no grid of the sweep is called '{name}'", remedy)
 
 
 def _misplaced(change: _Change) -> Issue | None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.selection.grid_conditions import unknown_grids
 from lnlab.compile.sweep.overlay import EXCEPT, MergedSpec
 from lnlab.errors import nearest
 from lnlab.issues import Issue, Where
@@ -66,7 +65,7 @@ def resolve_selects(
         place: Where = (SELECT, count)
         grids = swept
         if text.grid is not None:
-            flaws += unknown_grids(merged.grid_names, (*place, GRID), text.grid)
+            flaws += merged.unknown_grids((*place, GRID), text.grid)
             named = {merged.grid_names.index(name) for name in text.grid if name in merged.grid_names}
             grids = {number: grid for number, grid in swept.items() if number in named}
             if not grids:
