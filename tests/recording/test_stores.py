@@ -242,5 +242,6 @@ def test_logs_of_inspect(tmp_path, monkeypatch):
         samples = [
             {"id": f"q{i}", "epoch": 1, "scores": {"match": {"value": "C" if i < right else "I"}}} for i in range(4)
         ]
+        samples.append({"id": "q4", "epoch": 1, "scores": {}, "error": {"message": "the server said no"}})
         (tmp_path / "logs" / f"{model}.json").write_text(json.dumps({"eval": {"model": model}, "samples": samples}))
     assert judged(recipe("inspect"), "correct", "model", seed="sample") == pytest.approx(0.5)

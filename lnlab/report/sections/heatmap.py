@@ -55,7 +55,7 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
         seeds=seeds,
         points=mean_points(seeds.sort("panel", "line", "x", "seed"), log=False),
         panels=names,
-        left_out=(*undrawn_numbers(kept.height - seeds.height, 0), *unfinished),
+        left_out=(*undrawn_numbers(placed.height - seeds.height, 0), *unfinished),
         missing=missing_runs_sentence(runs),
         rows=source_rows_of(results, quantity, selected),
     )
