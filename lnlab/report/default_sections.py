@@ -37,7 +37,7 @@ from lnlab.specfile.values import value_label
 from lnlab.tables import Results
 
 MOST_SECTIONS = 12
-"""The most sections of a page whose author wrote none, but for curves from elsewhere."""
+"""The most sections of a page whose author wrote none, but for the numbers of a table from elsewhere."""
 _FEWEST_LAYERS = 2
 _FEWEST_SIZES = 3
 _FEWEST_RATES = 3
@@ -63,9 +63,9 @@ def with_default_sections(
     chosen: list[dict[str, Json]] = []
     with using_words(facts.words):
         candidates = list(_candidates(results, claims, asks_probes=bool(facts.probes)))
-    room = MOST_SECTIONS
+    room, tabulated = MOST_SECTIONS, set(results.tables["curves"]["quantity"])
     for candidate in candidates:
-        free = candidate.section["kind"] == "curves" and not _is_of_lnlab(results)
+        free = not _is_of_lnlab(results) and candidate.section.get("quantity") in tabulated
         if not (room or free):
             continue
         section = {"title": None, "heading": None, "claims": candidate.claims, **candidate.section}

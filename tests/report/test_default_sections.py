@@ -136,6 +136,19 @@ def test_every_number_of_a_table_without_sections_is_on_its_page(unarranged, axe
     assert shown == {**losses, ("f1", None, "table"): tables}
 
 
+@pytest.mark.parametrize("steps", [True, False])
+def test_no_number_of_a_table_is_one_too_many(unarranged, steps):
+    count = MOST_SECTIONS + 3
+    rows = [
+        {"opt": opt, "seed": s, **({"step": t} if steps else {}), **{f"q{i}": s / (i + t) for i in range(count)}}
+        for opt in "ab"
+        for s in (1, 2)
+        for t in ((1, 2) if steps else (1,))
+    ]
+    results = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step" if steps else None).results
+    assert len(chosen(unarranged, results)) == count
+
+
 def test_what_a_section_selects_stands_in_its_captions(unarranged):
     results = tabulated(["opt", "lr", "wd"], steps=False)
     parts = build_parts(with_default_sections(unarranged, results, [], []), results)
