@@ -204,8 +204,9 @@ def _measured(
         variants = rows.group_by(list(keys[:-1]) or pl.lit(0))
         kinds = variants.agg(pl.col(name).drop_nulls().n_unique() for name in numeric)
         gaps = rows.group_by(keys).agg(pl.col(name).null_count().is_between(1, pl.len() - 1) for name in numeric)
+        lost = {name for name in numeric if rows[name].cast(pl.Float64).is_nan().any()}  # of runs that diverged at once
         varies = {name for name in numeric if int(kinds[name].max() or 0) > 1}  # type: ignore[arg-type]
-        numeric = [name for name in numeric if name in varies or gaps[name].any()]
+        numeric = [name for name in numeric if name in varies | lost or gaps[name].any()]
     if not numeric:
         _refuse("no column has numbers that vary", "name those that were measured in values=")
     return numeric
@@ -257,8 +258,9 @@ def _splits_and_quantities(names: Sequence[str], split: Mapping[str, str]) -> di
 def _curves(group: pl.DataFrame, names: Mapping[str, tuple[str, str]], step: str | None) -> pl.DataFrame:
     """The numbers of a run as rows of ``curves``."""
     at = pl.lit(0, pl.Int64) if step is None else group[step]
-    numbers = group.select(pl.col(list(names)).cast(pl.Float64), at.alias(_STEP))
-    points = numbers.unpivot(index=_STEP, variable_name=_NAME, value_name=_VALUE)
+    points = group.select(pl.col(list(names)).cast(pl.Float64), at.alias(_STEP)).unpivot(
+        index=_STEP, variable_name=_NAME, value_name=_VALUE
+    )
     words = {"split": {n: of for n, (of, _) in names.items()}, "quantity": {n: q for n, (_, q) in names.items()}}
     rows = points.drop_nulls(_VALUE).select(
         pl.col(_STEP).alias("step"),

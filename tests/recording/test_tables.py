@@ -308,6 +308,12 @@ def test_a_number_logged_once_a_run_is_a_quantity(filled):
         runs.frame("lr")  # a setting
 
 
+def test_numbers_of_runs_that_all_diverged_at_once_are_no_setting():
+    rows = [{"opt": o, "seed": s, "step": t, "loss": math.nan} for o in "ab" for s in (1, 2) for t in (1, 2)]
+    frame = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step").frame("loss")
+    assert str(frame["value"].to_list()) == str([math.nan] * 8)
+
+
 ONE = {"opt": ["a"], "seed": [1], "loss": [1.0]}
 
 
