@@ -10,7 +10,6 @@ from lnlab.committed.locks.lock_text import parse_lock
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.report.contents import EXPERIMENT_FILE, read_file
-from lnlab.report.facts import facts_from_json
 from lnlab.report.folder import read_facts
 from lnlab.store.looks import question_of_looks
 
@@ -29,8 +28,7 @@ def known_looks(
     of_report: LooksByClaim = {}
     question = question_of_looks(profile, overrides)
     with suppress(LabError):
-        where = str(folder / EXPERIMENT_FILE)
-        facts = facts_from_json(read_facts(folder, read_file(folder, EXPERIMENT_FILE)), where)
+        facts = read_facts(folder, read_file(folder, EXPERIMENT_FILE))
         same = facts.name == spec.stem and question_of_looks(facts.profile, facts.overrides) == question
         of_report = facts.looks if same else {}
     lock = spec.with_suffix(".lock")

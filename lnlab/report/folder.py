@@ -19,7 +19,7 @@ from lnlab.claims.verdict_rows import verdict_frame, verdicts_from_frame
 from lnlab.errors import LabError, ReportError
 from lnlab.folders import complete_interrupted, replace_folder
 from lnlab.issues import Issue
-from lnlab.keys import Json, digest_bytes
+from lnlab.keys import digest_bytes
 from lnlab.report.contents import EXPERIMENT_FILE, LARGEST_FACTS, LARGEST_REPORT_FILE, list_files, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
 from lnlab.report.thinning import thinned_results
@@ -160,8 +160,7 @@ def parse_report(files: Mapping[str, bytes], out: Path) -> tuple[ReportFacts, Re
     Raises:
         ReportError: a file is absent or damaged.
     """
-    facts = facts_from_json(read_facts(out, files.get(EXPERIMENT_FILE)), str(out / EXPERIMENT_FILE))
-
+    facts = read_facts(out, files.get(EXPERIMENT_FILE))
     if not _DIGEST.fullmatch(facts.digest):
         raise ReportError(Issue("damaged", str(out / EXPERIMENT_FILE), "its plan has no digest", _WRITE_AGAIN))
 
@@ -239,11 +238,11 @@ def _refuse_large(content: bytes, before: int = 0) -> int:
     return unfolded
 
 
-def read_facts(out: Path, content: bytes | None) -> dict[str, Json]:
-    """The object in ``experiment.json``.
+def read_facts(out: Path, content: bytes | None) -> ReportFacts:
+    """The facts of a report from the content of ``experiment.json``.
 
     Raises:
-        ReportError: the file is absent, or holds no JSON object.
+        ReportError: the file is absent, or is not what a report has there.
     """
     where = str(out / EXPERIMENT_FILE)
     if content is None:
@@ -258,7 +257,7 @@ def read_facts(out: Path, content: bytes | None) -> dict[str, Json]:
         raise ReportError(Issue("unreadable", where, f"cannot be read: {error}", _WRITE_AGAIN)) from error
     if not isinstance(value, dict):
         raise ReportError(Issue("unreadable", where, "cannot be read: it holds no JSON object", _WRITE_AGAIN))
-    return value
+    return facts_from_json(value, where)
 
 
 def _damaged(out: Path, name: str, error: BaseException) -> ReportError:

@@ -13,7 +13,6 @@ from lnlab.files import replacing
 from lnlab.issues import Issue
 from lnlab.portable_names import why_unportable
 from lnlab.report.contents import EXPERIMENT_FILE, is_report, read_file
-from lnlab.report.facts import facts_from_json
 from lnlab.report.folder import read_facts
 from lnlab.report.same_question import find_spec
 from lnlab.specfile.load import read_spec_text
@@ -165,7 +164,7 @@ def lock_of_report(folder: Path) -> Path | None:
     A lock that cannot be read counts: what is wrong with it is told when the report is held against it.
     """
     try:
-        facts = facts_from_json(read_facts(folder, read_file(folder, EXPERIMENT_FILE)), str(folder / EXPERIMENT_FILE))
+        facts = read_facts(folder, read_file(folder, EXPERIMENT_FILE))
     except ReportError:
         return None
     spec = find_spec(folder, facts)
