@@ -31,6 +31,18 @@ def test_it_says_what_was_looked_at_what_was_not_and_what_cannot_be_told(lnlab, 
         assert verified.out.count("\n") == 1
 
 
+def test_the_script_of_the_page_may_lie_elsewhere_and_has_to_be_the_one_that_is_drawn(lnlab, committed, mailed):
+    Path("assets").mkdir()
+    (script,) = (committed / "reports/assets").glob("*.js")
+    shutil.copy(script, "assets")
+    Path("deeper").mkdir()
+    mailed.rename("deeper/real")  # as if it had been drawn at another depth
+    assert lnlab("verify", "deeper/real", "--level", 1, "-w", 1, "-q").code == 0
+    Path("assets", script.name).write_text("alert(1)")
+    forged = lnlab("verify", "deeper/real", "--level", 1, "-w", 1, "-q")
+    assert (forged.code, forged.out.count("\n")) == (1, 2), forged.out
+
+
 def test_its_runs_are_computed_again_from_the_spec_inside_it(lnlab, mailed):
     verified = lnlab("verify", mailed, "--level", 3, "-w", 1)
     assert verified.code == 0, verified.out

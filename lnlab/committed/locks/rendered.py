@@ -63,11 +63,13 @@ def rendering_differences(path: Path) -> list[Issue]:
             Issue("differs", problem.where or str(path), f"cannot be drawn again: {problem.what}")
             for problem in error.issues
         ]
-    if not locked:  # what pages share lies beside the folder, and was not sent with it
-        drawn = {name: content for name, content in drawn.items() if name in committed.contents or name[:3] != "../"}
+    files: Mapping[str, bytes] = committed.contents
+    if not locked:  # what pages share lies in another place than where it was drawn, or was not sent with the folder
+        files, drawn = ({re.sub(r"^(\.\./)+assets/", "", n): c for n, c in of.items()} for of in (files, drawn))
+        drawn = {name: content for name, content in drawn.items() if name in files or name not in committed.shared}
     differences = []
-    for name in sorted(committed.contents.keys() | drawn.keys()):
-        old, new = committed.contents.get(name), drawn.get(name)
+    for name in sorted(files.keys() | drawn.keys()):
+        old, new = files.get(name), drawn.get(name)
         if old == new:
             continue
         if new is None:
