@@ -39,10 +39,14 @@ def seeded(seed):
     return lambda number: Generator().manual_seed(1_000_003 * seed + number)
 
 
-def test_no_more_products_than_the_budget():
+def test_no_more_products_than_the_budget_and_as_many_with_less_memory():
     for products in (6, 30, 61, 200):
         matrix = Diagonal(outliers_and_bulk())
         assert budget_spectrum(matrix, seeded(0), products=products).products == matrix.products == products
+    matrix = Diagonal(outliers_and_bulk())
+    run = budget_spectrum(matrix, seeded(0), products=120, vectors=20)
+    assert len(run.density.nodes) == 20
+    assert len(run.traces) == 100
 
 
 def test_trace_and_norm_are_unbiased_and_their_intervals_honest():
@@ -56,7 +60,7 @@ def test_trace_and_norm_are_unbiased_and_their_intervals_honest():
         assert sum(covered) / len(runs) > 0.95 - 3 * math.sqrt(0.05 * 0.95 / len(runs))
 
 
-def test_each_draw_is_two_nodes_with_its_trace_and_its_squared_norm():
+def test_a_draw_is_two_nodes_with_its_moments_and_a_budget_of_all_rows_is_exact():
     matrix = Diagonal(outliers_and_bulk())
     found = budget_spectrum(matrix, seeded(0), products=60)
     assert len(found.draws()) == len(found.traces) > 2
@@ -65,6 +69,15 @@ def test_each_draw_is_two_nodes_with_its_trace_and_its_squared_norm():
         assert found.size * draw.weights @ draw.nodes == pytest.approx(float(t))
         assert found.size * draw.weights @ draw.nodes**2 == pytest.approx(float(f))
         assert float(draw.weights.sum()) == pytest.approx(1)
+    values = outliers_and_bulk(100)
+    run = budget_spectrum(Diagonal(values), seeded(0), products=100)
+    assert (run.trace.error, run.squared_norm.error) == (0, 0)
+    assert run.density.nodes.tolist() == pytest.approx(values.sort().values.tolist(), abs=1e-12)
+    run = budget_spectrum(Diagonal(outliers_and_bulk()), seeded(5), products=60)
+    for measure, t, f in zip(run.draws(), run.traces.tolist(), run.squared_norms.tolist(), strict=True):
+        assert run.size * measure.moment(0) == pytest.approx(run.size)
+        assert run.size * measure.moment(1) == pytest.approx(t, rel=1e-9, abs=1e-9)
+        assert run.size * measure.moment(2) == pytest.approx(f, rel=1e-12)
 
 
 @pytest.mark.nightly
@@ -138,28 +151,6 @@ def test_draws_end_at_the_error_that_is_asked_for():
         low, high = run.trace.interval()
         assert (high - low) / 2 <= error * max(abs(run.trace.value), norm) * 1.01
     assert budget_spectrum(matrix, seeded(2), products=100, relative_error=1e-6).products == 100
-
-
-def test_a_budget_of_all_rows_is_exact():
-    values = outliers_and_bulk(100)
-    run = budget_spectrum(Diagonal(values), seeded(0), products=100)
-    assert (run.trace.error, run.squared_norm.error) == (0, 0)
-    assert run.density.nodes.tolist() == pytest.approx(values.sort().values.tolist(), abs=1e-12)
-
-
-def test_less_memory_means_shorter_runs_and_as_many_products():
-    matrix = Diagonal(outliers_and_bulk())
-    run = budget_spectrum(matrix, seeded(0), products=120, vectors=20)
-    assert len(run.density.nodes) == 20
-    assert len(run.traces) == 100
-
-
-def test_draws_as_measures_have_their_moments():
-    run = budget_spectrum(Diagonal(outliers_and_bulk()), seeded(5), products=60)
-    for measure, t, f in zip(run.draws(), run.traces.tolist(), run.squared_norms.tolist(), strict=True):
-        assert run.size * measure.moment(0) == pytest.approx(run.size)
-        assert run.size * measure.moment(1) == pytest.approx(t, rel=1e-9, abs=1e-9)
-        assert run.size * measure.moment(2) == pytest.approx(f, rel=1e-12)
 
 
 def test_what_is_not_finite_is_refused():

@@ -58,15 +58,21 @@ def test_intervals_cover_in_a_thousand_experiments():
     assert all(0.93 <= share <= 0.97 for share in coverage(1000))
 
 
-def test_both_ends_of_all_draws():
+def test_both_ends_are_of_all_draws_which_may_come_in_blocks_or_end_early():
     found = measured(BULK)
     for (end, residual), true in ((largest(found), 2.5), (smallest(found), -1.5)):
         assert abs(end - true) <= max(residual, 1e-9)
     ends = [q.nodes[-1].item() for q in found.quadratures]
     assert largest(found)[0] == max(ends)
+    whole, parts = measured(BULK, 5), measured(BULK, 5, block=2)
+    for one, two in zip(whole.quadratures, parts.quadratures, strict=True):
+        torch.testing.assert_close(one.weights, two.weights, rtol=1e-6, atol=1e-10)
+    assert parts.orthogonality_loss < 1e-12
+    found = measured(BULK, 2, steps=300, until=measure_converged(1e-2))
+    assert all(10 <= len(q.nodes) < 150 for q in found.quadratures)
 
 
-def test_a_small_matrix_is_diagonalized_and_has_no_error():
+def test_a_small_matrix_is_diagonalized_a_large_one_and_papyans_variant_are_not():
     found = spectrum(Matrix(rotated(BULK)), [])
     assert found.exact
     torch.testing.assert_close(found.quadratures[0].nodes, BULK.sort().values, rtol=0, atol=1e-12)
@@ -74,6 +80,13 @@ def test_a_small_matrix_is_diagonalized_and_has_no_error():
     assert trace(found).error == 0
     assert trace(found).interval() == (trace(found).value, trace(found).value)
     assert largest(found)[1] < 1e-12
+    matrix = Matrix(rotated(BULK))
+    assert not spectrum(matrix, generators(1), dense_below=303).exact
+    papyan = spectrum(matrix, generators(1), reorthogonalize=False)
+    assert not papyan.exact
+    assert papyan.orthogonality_loss is None
+    with pytest.raises(ValueError, match="found no generator"):
+        spectrum(matrix, [], dense_below=0)
 
 
 def test_the_rounding_of_products_is_the_residual_of_a_dense_matrix():
@@ -85,37 +98,12 @@ def test_the_rounding_of_products_is_the_residual_of_a_dense_matrix():
     assert abs(end - 2.5) < 2 * residual
 
 
-def test_a_large_one_papyans_variant_and_none_are_not():
-    matrix = Matrix(rotated(BULK))
-    assert not spectrum(matrix, generators(1), dense_below=303).exact
-    papyan = spectrum(matrix, generators(1), reorthogonalize=False)
-    assert not papyan.exact
-    assert papyan.orthogonality_loss is None
-    with pytest.raises(ValueError, match="found no generator"):
-        spectrum(matrix, [], dense_below=0)
-
-
-def test_one_draw_has_no_error_to_show():
+def test_an_interval_is_students_of_the_draws_and_one_draw_has_none():
+    low, high = Estimate(1.0, 0.5, 4).interval()
+    assert (low, high) == pytest.approx((1 - 0.5 * 3.182446, 1 + 0.5 * 3.182446), rel=1e-6)
     found = trace(measured(BULK, 1))
     assert math.isnan(found.error)
     assert math.isnan(found.interval()[0])
-
-
-def test_draws_in_blocks_are_the_same_draws():
-    whole, parts = measured(BULK, 5), measured(BULK, 5, block=2)
-    for one, two in zip(whole.quadratures, parts.quadratures, strict=True):
-        torch.testing.assert_close(one.weights, two.weights, rtol=1e-6, atol=1e-10)
-    assert parts.orthogonality_loss < 1e-12
-
-
-def test_a_spectrum_may_end_early():
-    found = measured(BULK, 2, steps=300, until=measure_converged(1e-2))
-    assert all(10 <= len(q.nodes) < 150 for q in found.quadratures)
-
-
-def test_an_interval_is_students():
-    low, high = Estimate(1.0, 0.5, 4).interval()
-    assert (low, high) == pytest.approx((1 - 0.5 * 3.182446, 1 + 0.5 * 3.182446), rel=1e-6)
 
 
 @pytest.mark.parametrize("law", ["gaussian", "rademacher"])

@@ -29,22 +29,19 @@ def test_both_ends_are_right_and_lie_within_their_residuals(values):
     assert (distance <= found.residuals + 1e-12).all()
 
 
-def test_after_n_steps_it_is_exact_and_the_weights_are_the_starts_components():
+def test_after_n_steps_it_is_exact_and_an_invariant_space_ends_a_run():
     matrix = rotated(INDEFINITE)
     (run,) = lanczos(Matrix(matrix).matvec, starts(41), 100)
     found = gauss(run)
     values, vectors = torch.linalg.eigh(matrix)
     torch.testing.assert_close(found.nodes, values, rtol=0, atol=1e-12)
     torch.testing.assert_close(found.weights, (vectors.T @ starts(41)[0]).square(), rtol=1e-9, atol=1e-13)
-
-
-def test_an_invariant_space_ends_a_run():
-    """Four eigenvalues and the kernel: five steps say all, whatever is asked for."""
+    # Four eigenvalues and the kernel: five steps say all, whatever is asked for.
     (run,) = lanczos(Matrix(rotated(LOW_RANK)).matvec, starts(60), 50)
     assert gauss(run).nodes.tolist() == pytest.approx([-2, 0, 1, 3, 7], abs=1e-12)
 
 
-def test_the_basis_is_orthonormal_and_satisfies_the_three_terms():
+def test_the_basis_is_orthonormal_satisfies_the_three_terms_and_a_residual_is_what_is_said():
     matrix = rotated(GAPPED)
     (run,) = lanczos(Matrix(matrix).matvec, starts(202), 80, basis=True)
     q, t = run.basis, run.matrix()
@@ -53,9 +50,6 @@ def test_the_basis_is_orthonormal_and_satisfies_the_three_terms():
     rest = matrix @ q.T - q.T @ t
     assert rest[:, :-1].norm() < 1e-12
     assert rest[:, -1].norm().item() == pytest.approx(run.betas[-1].item(), rel=1e-9)
-
-
-def test_a_ritz_vectors_residual_is_what_is_said_of_it():
     matrix = rotated(GAPPED)
     (run,) = lanczos(Matrix(matrix).matvec, starts(202), 12, basis=True)
     found = gauss(run)
@@ -81,7 +75,7 @@ def test_ghosts_are_in_papyans_variant_and_nowhere_else():
     assert gauss(papyan).weights[near].sum() == pytest.approx(gauss(kept).weights[-1].item(), rel=1e-6)
 
 
-def test_runs_that_share_passes_are_those_that_do_not():
+def test_runs_that_share_passes_are_those_that_do_not_also_where_one_ends_early():
     matrix = rotated(GAPPED)
     given, together = starts(202, 3), Matrix(matrix)
     block = lanczos(together.matvec, given, 20)
@@ -89,9 +83,6 @@ def test_runs_that_share_passes_are_those_that_do_not():
     for run, alone in zip(block, given, strict=True):
         (single,) = lanczos(Matrix(matrix).matvec, alone[None], 20)
         torch.testing.assert_close(run.alphas, single.alphas, rtol=1e-8, atol=1e-10)
-
-
-def test_a_run_in_a_small_space_lets_the_others_go_on():
     matrix = torch.diag(torch.arange(1.0, 31.0).double())
     short = torch.zeros(30, dtype=torch.float64)
     short[[2, 7]] = 1.0

@@ -57,15 +57,12 @@ def test_the_distance_is_scipys():
     assert wasserstein_distance(measure([0.0], [1.0]), measure([1.0, 3.0], [0.5, 0.5])) == 2.0
 
 
-def test_the_mean_of_measures_is_a_measure():
+def test_the_mean_of_measures_is_a_measure_whose_nodes_keep_their_residuals():
     parts = [gauss(run(9, seed=s)) for s in range(3)]
     found = mean_quadrature(parts)
     assert found.weights.sum().item() == pytest.approx(1, abs=1e-12)
     assert found.moment(2) == pytest.approx(sum(q.moment(2) for q in parts) / 3)
     assert (found.nodes.diff() >= 0).all()
-
-
-def test_nodes_of_a_mean_keep_their_residuals():
     one, other = (Quadrature(*map(torch.tensor, part)) for part in ONE_INSIDE_THE_OTHER)
     found = mean_quadrature([one, other])
     assert found.nodes.tolist() == [0, 1, 2, 3]

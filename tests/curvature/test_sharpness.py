@@ -28,31 +28,29 @@ def test_the_largest_eigenvalue_is_found_to_the_tolerance(name):
     assert found.residual <= 1e-3 * abs(found.value)
 
 
-def test_it_ends_as_soon_as_nothing_moves_and_not_before():
+def test_it_ends_as_soon_as_nothing_moves_and_too_few_steps_are_told():
     """Each sharper tolerance takes more products, and keeps its promise."""
     values = SPECTRA["an outlier"]
     found = [lanczos_sharpness(Matrix(rotated(values)), *generators(1), tolerance=t) for t in (1e-1, 1e-4, 1e-8)]
     assert 6 <= found[0].steps < found[1].steps < found[2].steps < 40
     assert found[2].value == pytest.approx(40, rel=1e-8)
-
-
-def test_too_few_steps_are_told_by_the_residual():
     values = torch.linspace(-1, 1, 400, dtype=torch.float64)
     found = lanczos_sharpness(Matrix(rotated(values)), *generators(1), steps=7, tolerance=1e-6)
     assert found.steps == 7
     assert found.value < 0.995
     assert found.residual > 1e-3
     assert (values - found.value).abs().min() <= found.residual
-
-
-def test_a_matrix_of_one_coordinate_is_its_entry():
     assert lanczos_sharpness(
         Matrix(torch.tensor([[-2.5]], dtype=torch.float64)), *generators(1)
     ).value == pytest.approx(-2.5)
 
 
-def test_p_at_rest_is_adams_where_the_gradient_does_not_change():
-    """v without its bias is g² after any number of updates with one gradient."""
+def test_p_at_rest_is_the_root_of_the_mean_square_and_adams_where_the_gradient_does_not_change():
+    g = torch.tensor([[3.0, 0.0], [-4.0, 0.0]])
+    assert settled_diagonal(g, 0.5).tolist() == [12.5**0.5 + 0.5, 0]
+    with pytest.raises(ValueError, match="found no gradient"):
+        settled_diagonal([], 0.5)
+    # v without its bias is g² after any number of updates with one gradient.
     p = torch.nn.Parameter(torch.zeros(4, dtype=torch.float64))
     adam, g = torch.optim.Adam([p], lr=0.1, eps=1e-3), torch.tensor([2.0, -0.5, 0.0, 1e-3], dtype=torch.float64)
     for _ in range(7):
@@ -60,13 +58,6 @@ def test_p_at_rest_is_adams_where_the_gradient_does_not_change():
         adam.step()
     torch.testing.assert_close(settled_diagonal([g], 1e-3), adam_diagonal(adam, [p]), rtol=1e-12, atol=0)
     assert settled_diagonal([g], 1e-3)[2] == 0
-
-
-def test_p_at_rest_is_the_root_of_the_mean_square():
-    g = torch.tensor([[3.0, 0.0], [-4.0, 0.0]])
-    assert settled_diagonal(g, 0.5).tolist() == [12.5**0.5 + 0.5, 0]
-    with pytest.raises(ValueError, match="found no gradient"):
-        settled_diagonal([], 0.5)
 
 
 def test_adams_coordinates_change_the_sharpness_as_they_change_the_matrix():

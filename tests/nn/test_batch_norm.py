@@ -123,15 +123,12 @@ def test_frozen_it_is_torchs_left_in_evaluation_mode(x, after):
     assert int(mine.training_batches) == after
 
 
-def test_frozen_it_is_the_same_to_whoever_looks(x):
+def test_frozen_it_is_the_same_to_whoever_looks_and_a_resumed_run_is_frozen_at_the_same_batch(x):
     norm = FrozenBatchNorm(8, after=1).double()
     norm(x)
     with batch_statistics(norm):
         observed = norm(3 * x)
     torch.testing.assert_close(observed, norm.eval()(3 * x))
-
-
-def test_a_resumed_run_is_frozen_at_the_same_batch(x):
     first = FrozenBatchNorm(8, after=2).double()
     first(x)
     second = FrozenBatchNorm(8, after=2).double()

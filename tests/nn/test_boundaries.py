@@ -31,16 +31,13 @@ def test_what_passes_is_the_activation_of_that_address(setting, build, batch, en
 STACKS = ("encoder", "decoder")
 
 
-def test_in_post_ln_every_activation_passes_and_in_pre_ln_the_last_sum_of_a_layer(setting, build):
+def test_a_placement_norms_the_stream_or_not_and_activations_pass_or_the_last_sum_of_a_layer(setting, build):
     assert None not in activation_boundaries(build(setting("post"))).values()
     beyond = {site for site, boundary in activation_boundaries(build(setting("pre"))).items() if boundary is None}
     assert {(site.sublayer, site.tensor) for site in beyond} == {
         (sublayer, tensor) for sublayer in ("self_attention", "cross_attention") for tensor in ("sum", "out")
     }
     assert Site("encoder", 1, "self_attention", "sum") in beyond
-
-
-def test_a_placement_norms_the_stream_or_it_does_not(setting, build):
     model = build(setting("mix", **DEEP))
     assert [len(stream_norms(layer)) for layer in model.encoder.layers] == [2, 0, 0, 0]
 

@@ -67,14 +67,11 @@ def test_every_batch_is_read_in_any_order(setting, build, data):
     assert len({norm([each]) for each in (first, second, third)}) > 1
 
 
-def test_it_may_stand_inside_another_init_which_knows_nothing_of_data(setting, build):
+def test_it_may_stand_inside_another_init_and_tells_a_spectral_norm_of_the_new_size(setting, build):
     chosen = setting("pre", **DEPTH)
     plain, zeroed = (build(chosen, init=i) for i in ("dt_fixup", {"kind": "zero_qk", "of": "dt_fixup"}))
     for (site, p), (_, q) in zip(parameter_uses(plain), parameter_uses(zeroed), strict=True):
         assert torch.equal(q, torch.zeros_like(p) if site.tensor in ("q", "k") else p), site
-
-
-def test_a_spectral_norm_is_told_of_the_new_size(setting, build):
     model = build(setting("pre", linear="sigma_reparam", **DEPTH), init="dt_fixup")
     w1 = model.encoder.layers[0].feed_forward.w1
     assert w1.gain.item() == pytest.approx(torch.linalg.matrix_norm(w1.weight, 2).item(), rel=1e-5)

@@ -9,7 +9,7 @@ from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.nn.dyt import DynamicTanh
 
 
-def test_it_is_its_formula_coordinate_by_coordinate():
+def test_it_is_its_formula_coordinate_by_coordinate_and_begins_with_the_authors_alpha():
     norm = DynamicTanh(3, alpha=0.8).double()
     with torch.no_grad():
         norm.weight.copy_(torch.tensor([1.0, 2.0, 3.0]))
@@ -17,9 +17,6 @@ def test_it_is_its_formula_coordinate_by_coordinate():
     x = torch.tensor([0.3, -2.0, 40.0], dtype=torch.float64)
     expected = [torch.tanh(0.8 * v) * s + b for v, s, b in zip(x, norm.weight, norm.bias, strict=True)]
     torch.testing.assert_close(norm(x), torch.stack(expected))
-
-
-def test_it_begins_as_a_half_slope_with_the_authors_alpha():
     norm = DynamicTanh(4)
     assert (norm.alpha.item(), norm.weight.tolist(), norm.bias.tolist()) == (0.5, [1.0] * 4, [0.0] * 4)
 

@@ -51,7 +51,7 @@ def test_t_fixups_067_solves_the_equation_it_comes_from():
     assert 3 * t_fixup_gain("decoder", 7) ** 4 == pytest.approx(1 / 21)
 
 
-def test_t_fixup_scales_v_o_w1_w2_and_the_embeddings(setting, build):
+def test_t_fixup_scales_v_o_w1_w2_and_the_embeddings_and_may_be_normal_with_plain_xavier_queries(setting, build):
     depth = {"encoder": {"layers": 2}, "decoder": {"layers": 5}, "norm": "none"}
     found = ratios(setting, build, "t_fixup", "xavier_uniform", **depth)
     for site, ratio in found.items():
@@ -60,6 +60,8 @@ def test_t_fixup_scales_v_o_w1_w2_and_the_embeddings(setting, build):
         table = (9 * 2) ** -0.25 if site.stack == "encoder" else decoder
         expected = table if site.tensor == "table" else FAIRSEQ if site.tensor in "qk" else branch
         assert ratio == pytest.approx(expected, rel=1e-5), site
+    found = ratios(setting, build, {"kind": "t_fixup", "shape": "normal", "qk_gain": 1.0}, "xavier_normal")
+    assert {ratio for site, ratio in found.items() if site.tensor in "qk"} == {1.0}
 
 
 @pytest.mark.parametrize(("tied", "expected"), [("all", [18] * 3), ("target", [18, 45, 45]), ("none", [18, 45, 1])])
@@ -70,12 +72,7 @@ def test_t_fixup_scales_a_shared_table_once_and_an_untied_output_never(setting, 
     assert tables == pytest.approx([n**-0.25 for n in expected], rel=1e-5)
 
 
-def test_t_fixup_may_be_normal_with_plain_xavier_queries(setting, build):
-    found = ratios(setting, build, {"kind": "t_fixup", "shape": "normal", "qk_gain": 1.0}, "xavier_normal")
-    assert {ratio for site, ratio in found.items() if site.tensor in "qk"} == {1.0}
-
-
-def test_fixup_of_six_and_six_layers_is_the_published_one(setting, build):
+def test_fixup_of_six_and_six_layers_is_the_published_one_and_makes_every_layer_the_identity(setting, build, batch):
     """30 branches: w1 x 0.1826, q k v x 0.567 of fairseq's, and o, w2 and the output 0."""
     assert (w1_gain(30), qkv_gain(30)) == pytest.approx((0.1826, 0.567), abs=5e-4)
     found = ratios(setting, build, "fixup", "fairseq", layers=6, tied="none", norm="none")
@@ -83,13 +80,16 @@ def test_fixup_of_six_and_six_layers_is_the_published_one(setting, build):
     for site, ratio in found.items():
         expected = float(site.stack is not None) if site.tensor == "table" else gains[site.tensor]
         assert ratio == pytest.approx(expected, abs=5e-4), site
-
-
-def test_fixup_makes_every_layer_the_identity(setting, build, batch):
     model = build(setting("pre", layers=4, tied="none", norm="none"), init="fixup")
     x = model.encoder.embedding(batch.source)
     assert torch.equal(model.encoder(batch.source, (batch.source != 0)[:, None, None]), x)
     assert not model(batch).any()
+    scalars = {s: p.item() for s, p in parameter_uses(build(setting("fixup", layers=1))) if p.dim() == 0}
+    assert {(s.sublayer, s.tensor): value for s, value in scalars.items() if s.stack == "decoder"} == {
+        (sublayer, tensor): value
+        for sublayer in ("self_attention", "cross_attention", "feed_forward")
+        for tensor, value in (("scale", 1.0), ("shift", 0.0))
+    }
 
 
 @pytest.mark.parametrize("placement", ["fixup", "rezero"])
@@ -97,15 +97,6 @@ def test_fixup_needs_no_norm_none_where_the_placement_makes_no_norm(setting, bui
     model = build(setting(placement, layers=4, tied="none"), init="fixup")
     x = model.encoder.embedding(batch.source)
     assert torch.equal(model.encoder(batch.source, (batch.source != 0)[:, None, None]), x)
-
-
-def test_fixups_scalars_are_one_and_zero_and_have_an_address_each(setting, build):
-    scalars = {s: p.item() for s, p in parameter_uses(build(setting("fixup", layers=1))) if p.dim() == 0}
-    assert {(s.sublayer, s.tensor): value for s, value in scalars.items() if s.stack == "decoder"} == {
-        (sublayer, tensor): value
-        for sublayer in ("self_attention", "cross_attention", "feed_forward")
-        for tensor, value in (("scale", 1.0), ("shift", 0.0))
-    }
 
 
 @pytest.mark.parametrize("of", ["xavier_normal", "fairseq"])
@@ -157,14 +148,11 @@ def test_kaiming_keeps_the_second_moment_through_a_relu(setting, build):
         assert hidden == pytest.approx(expected, rel=0.05)
 
 
-def test_small_init_is_two_fifths_of_xavier_in_attention(setting, build):
+def test_small_init_is_two_fifths_of_xavier_in_attention_the_law_of_a_network_four_times_as_wide(setting, build):
     found = ratios(setting, build, "small_init", "xavier_normal", width=64, d_ff=256)
     for site, ratio in found.items():
         expected = math.sqrt(0.4) if site.tensor in "qkvo" else 1.0
         assert ratio == pytest.approx(expected, rel=1e-5), site
-
-
-def test_small_init_gives_attention_the_law_of_a_feed_forward_network_four_times_as_wide(setting, build):
     found = second_moments(setting, build, "small_init")
     assert [square for square, _ in found["q"] + found["w1"]] == pytest.approx([2 / 320] * 5, rel=0.1)
 

@@ -18,7 +18,7 @@ def model(request, setting, build):
     return made
 
 
-def test_what_padding_is_embedded_as_changes_nothing(model, batch):
+def test_what_padding_is_embedded_as_changes_nothing_and_the_two_halves_are_the_whole(model, batch):
     """The row of the padding token reaches no logit but its own column and those of padding positions."""
     before = model(batch)
     with torch.no_grad():
@@ -26,9 +26,6 @@ def test_what_padding_is_embedded_as_changes_nothing(model, batch):
             table[0] += 100
     after, real = model(batch), batch.target_in != 0
     torch.testing.assert_close(after[real][:, 1:], before[real][:, 1:], rtol=1e-10, atol=1e-10)
-
-
-def test_its_two_halves_are_the_whole_and_the_last_logits_are_the_last(model, batch):
     memory, present = model.encode(batch.source)
     assert memory.shape == (*batch.source.shape, model.encoder.embedding.table.shape[1])
     assert torch.equal(model.decode(batch.target_in, memory, present), model(batch))
@@ -54,7 +51,7 @@ def test_ties_share_one_table(setting, build, batch, tied, tables):
     assert model(batch).shape == (3, 6, 23)
 
 
-def test_stacks_may_differ(setting, build, batch):
+def test_stacks_may_differ_and_stand_on_the_meta_device(setting, build, batch):
     encoder, decoder = {"layers": 3, "placement": {"kind": "pre"}}, {"norm": {"kind": "rms", "eps": 1e-6}}
     model = build(setting("post", encoder=encoder, decoder=decoder))
     assert (len(model.encoder.layers), len(model.decoder.layers)) == (3, 2)
@@ -62,6 +59,11 @@ def test_stacks_may_differ(setting, build, batch):
     assert model.decoder.final_norm is None
     assert isinstance(model.decoder.layers[0].placement.norms[0], torch.nn.RMSNorm)
     assert model(batch).isfinite().all()
+    with torch.device("meta"):
+        model = build(setting("pre", layers=3))
+        on_meta = replace(batch, source=batch.source.to("meta"), target_in=batch.target_in.to("meta"))
+        assert model(on_meta).shape == (3, 6, 23)
+    assert all(p.is_meta for p in model.parameters())
 
 
 def test_dropout_acts_on_embeddings_and_branches_in_training_alone(setting, build, batch):
@@ -77,11 +79,3 @@ def test_dropout_acts_on_embeddings_and_branches_in_training_alone(setting, buil
     embedded = {0: model.encoder.embedding(batch.source), 5: model.decoder.embedding(batch.target_in)}
     assert all(torch.equal(dropped[place][0], x) for place, x in embedded.items())
     assert all((y == 0).double().mean() > 0.3 for _, y in dropped)
-
-
-def test_model_runs_on_the_meta_device(setting, build, batch):
-    with torch.device("meta"):
-        model = build(setting("pre", layers=3))
-        on_meta = replace(batch, source=batch.source.to("meta"), target_in=batch.target_in.to("meta"))
-        assert model(on_meta).shape == (3, 6, 23)
-    assert all(p.is_meta for p in model.parameters())

@@ -11,7 +11,7 @@ def x() -> torch.Tensor:
     return torch.randn(5, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 3 + 1
 
 
-def test_layer_norm_is_its_formula(x):
+def test_layer_norm_and_rms_norm_are_their_formulas_and_none_is_the_identity(x):
     norm = norms.builder(norms.resolve("layer"))(8).double()
     torch.nn.init.normal_(norm.weight)
     torch.nn.init.normal_(norm.bias)
@@ -20,17 +20,11 @@ def test_layer_norm_is_its_formula(x):
         var = sum((v - mean) ** 2 for v in row) / 8
         expected = (row - mean) / (var + 1e-5) ** 0.5 * norm.weight + norm.bias
         torch.testing.assert_close(out, expected, rtol=1e-12, atol=1e-12)
-
-
-def test_rms_norm_is_its_formula_and_does_not_centre(x):
     norm = norms.builder(norms.resolve("rms"))(8).double()
     torch.nn.init.normal_(norm.weight)
     for row, out in zip(x, norm(x), strict=True):
         expected = row / (sum(v * v for v in row) / 8 + 1e-6) ** 0.5 * norm.weight
         torch.testing.assert_close(out, expected, rtol=1e-12, atol=1e-12)
-
-
-def test_no_norm_is_the_identity_without_parameters(x):
     norm = norms.builder(norms.resolve("none"))(8)
     assert torch.equal(norm(x), x)
     assert not list(norm.parameters())

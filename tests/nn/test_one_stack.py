@@ -46,7 +46,7 @@ def test_appended_padding_and_other_sentences_change_nothing(rough, batch, kind,
     torch.testing.assert_close(one, whole[2] if one.dim() == 1 else whole[2, : len(one)], rtol=1e-10, atol=1e-10)
 
 
-def test_a_language_model_sees_no_later_token_and_an_encoder_does(rough, batch):
+def test_a_classifier_pools_the_tokens_of_a_sentence_and_a_language_model_sees_no_later_token(rough, batch):
     model, encoder = rough("language_model"), rough("encoder")
     other = replace(batch, target_in=batch.target_in.clone(), source=batch.source.clone())
     other.target_in[1, 5] = other.target_in[1, 5] % 22 + 1
@@ -54,9 +54,6 @@ def test_a_language_model_sees_no_later_token_and_an_encoder_does(rough, batch):
     assert torch.equal(model(batch)[1, :5], model(other)[1, :5])
     assert not torch.allclose(model(batch)[1, 5], model(other)[1, 5])
     assert not torch.allclose(encoder(batch)[0, 0], encoder(other)[0, 0])
-
-
-def test_a_classifier_pools_the_tokens_of_a_sentence_by_hand(rough, batch):
     model = rough("classifier")
     x = model.encoder(batch.source, padding(batch.source))
     lengths = (batch.source != 0).sum(1).tolist()

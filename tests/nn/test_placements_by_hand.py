@@ -41,12 +41,9 @@ def value(kind: str, **given) -> float:
     return make(kind, **given)(torch.tensor([3.0]), f, g).item()
 
 
-def test_sandwich_norms_both_ends_of_the_branch():
+def test_sandwich_norms_both_ends_of_the_branch_and_b2t_adds_the_layers_input_before_the_last_norm_alone():
     x = 3 + n(f(n(3)))
     assert value("sandwich") == pytest.approx(x + n(g(n(x))))
-
-
-def test_b2t_adds_the_layers_input_before_the_last_norm_alone():
     first = n(3 + f(3))
     assert value("b2t") == pytest.approx(n(3 + first + g(first)))
     second = n(first + g(first))
@@ -54,11 +51,16 @@ def test_b2t_adds_the_layers_input_before_the_last_norm_alone():
     assert found == pytest.approx(n(3 + second + h(second)))
 
 
-def test_deepnorm_multiplies_the_stream_by_the_constant_of_both_depths():
+def test_deepnorm_multiplies_the_stream_by_the_constant_of_both_depths_and_admin_the_skip_by_a_vector():
     alpha = 0.81 * 6 ** (5 / 16)
     x = n(alpha * 3 + f(3))
     assert value("deepnorm") == pytest.approx(n(alpha * x + g(x)))
     assert not list(make("deepnorm").parameters())
+    omega = math.sqrt(13 / math.log(13) - 1)
+    x = n(omega * 3 + f(3))
+    assert value("admin") == pytest.approx(n(omega * x + g(x)))
+    assert [p.shape for p in make("admin").omega] == [torch.Size([1])] * 2
+    assert value("admin", start="linear") == pytest.approx(value("post"))
 
 
 @pytest.mark.parametrize(("layer", "post"), [(1, True), (2, True), (3, False), (8, False)])
@@ -76,18 +78,20 @@ def test_mix_counts_whole_layers_rounded_down(share, layers, expected):
     assert kinds == ["Post"] * expected + ["Pre"] * (layers - expected)
 
 
-def test_rezero_has_one_closed_gate_a_layer_and_no_norm():
+def test_rezero_and_plain_have_no_norm_and_no_skip_and_layerscale_gates_a_normed_branch():
     assert value("rezero") == 3.0
     placement = make("rezero", start=0.5)
     x = 3 + 0.5 * f(3)
     assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(x + 0.5 * g(x))
     assert [p.shape for p in placement.parameters()] == [torch.Size([])]
-
-
-def test_plain_has_a_norm_after_each_branch_and_no_skip():
     assert value("plain") == pytest.approx(n(g(n(f(3)))))
     found = make("plain", sublayers=3)(torch.tensor([3.0]), f, g, h).item()
     assert found == pytest.approx(n(h(n(g(n(f(3)))))))
+    placement = make("layerscale", start=0.25)
+    x = 3 + 0.25 * f(n(3))
+    assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(x + 0.25 * g(n(x)))
+    assert [p.shape for p in make("layerscale", sublayers=3).parameters()] == [torch.Size([1])] * 3
+    assert make("layerscale").gate[0].item() == pytest.approx(1e-4)
 
 
 def test_fixup_has_a_scalar_before_and_a_scalar_after_each_branch_and_no_norm():
@@ -100,25 +104,6 @@ def test_fixup_has_a_scalar_before_and_a_scalar_after_each_branch_and_no_norm():
     x = 3 + 2 * f(3 + 0.5)
     assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(x - g(x + 1.5))
     assert [p.shape for p in make("fixup", sublayers=3).parameters()] == [torch.Size([])] * 6
-
-
-def test_layerscale_gates_a_normed_branch_by_a_vector_a_sublayer():
-    placement = make("layerscale", start=0.25)
-    x = 3 + 0.25 * f(n(3))
-    assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(x + 0.25 * g(n(x)))
-    assert [p.shape for p in make("layerscale", sublayers=3).parameters()] == [torch.Size([1])] * 3
-    assert make("layerscale").gate[0].item() == pytest.approx(1e-4)
-
-
-def test_admin_multiplies_the_skip_by_a_learned_vector():
-    omega = math.sqrt(13 / math.log(13) - 1)
-    x = n(omega * 3 + f(3))
-    assert value("admin") == pytest.approx(n(omega * x + g(x)))
-    assert [p.shape for p in make("admin").omega] == [torch.Size([1])] * 2
-
-
-def test_admin_of_linear_growth_is_post_ln():
-    assert value("admin", start="linear") == pytest.approx(value("post"))
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,9 @@ def test_layernorm_scaling_divides_every_norm_by_the_root_of_the_layer(layer):
     assert value("scaled_pre", layer) == pytest.approx(x + g(n(x) / math.sqrt(layer)))
 
 
-def test_the_reordered_norm_stands_behind_the_branch():
+def test_the_reordered_norm_stands_behind_the_branch_and_hybrid_is_post_ln_without_its_second_norm():
     x = 3 + n(f(3))
     assert value("reordered") == pytest.approx(x + n(g(x)))
-
-
-def test_hybrid_is_post_ln_without_its_second_norm():
     x = n(3 + f(3))
     assert value("hybrid") == pytest.approx(x + g(x))
     assert value("hybrid", first="pre") == value("pre")
@@ -118,15 +115,12 @@ def test_a_product_depends_on_the_distance_alone():
         torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), rtol=1e-4, atol=1e-5)
 
 
-def test_norms_of_queries_and_keys_bound_the_logits():
+def test_norms_of_queries_and_keys_bound_the_logits_and_values_are_normed_too_where_asked():
     ours = attention(norm="qk_heads")
     for name in "qk":
         ours.norms[name].weight.data.fill_(1.0)
     x = 1e3 * torch.randn(2, 7, 16)
     assert float(ours.logits(x, x).abs().max()) <= math.sqrt(4) * (1 + 1e-5)
-
-
-def test_values_are_normed_too_where_asked():
     ours = attention(norm="qkv_heads", base=None)
     x = torch.randn(1, 3, 16)
     grown = ours(x, x, torch.ones(3, 3, dtype=torch.bool))

@@ -35,22 +35,13 @@ def test_each_sentence_is_torchs_norm_of_its_tokens(x, make, theirs):
             torch.testing.assert_close(row[:length], theirs(sentence[:length].T[None])[0].T)
 
 
-def test_instance_norm_is_torchs_too(x):
+def test_instance_norm_is_torchs_and_one_group_the_norm_of_the_whole_matrix(x):
     mine, theirs = KINDS["instance"][0](8).double(), nn.InstanceNorm1d(8)
     torch.testing.assert_close(mine(x), theirs(x.mT).mT)
-
-
-def test_one_group_is_the_norm_of_the_whole_matrix(x):
     whole = (x - x.mean((1, 2), keepdim=True)) / (x.var((1, 2), correction=0, keepdim=True) + 1e-5).sqrt()
     torch.testing.assert_close(GroupNorm(8, groups=1).double()(x), whole)
-
-
-def test_a_sentence_of_one_token_has_only_the_shift_in_instance_norm(x):
     norm = KINDS["instance"][0](8).double()
     nn.init.normal_(norm.bias)
     torch.testing.assert_close(norm(x[:, :1]), norm.bias.expand(3, 1, 8))
-
-
-def test_groups_must_divide_the_width():
     with pytest.raises(ValueError, match="width 8, which 3 groups"):
         GroupNorm(8, groups=3)

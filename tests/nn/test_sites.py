@@ -26,42 +26,36 @@ def tensors(pairs, **where) -> str:
     return " ".join(s.tensor for s, _ in pairs if all(getattr(s, key) == value for key, value in where.items()))
 
 
-def test_weights_of_a_small_model_are_all_there_in_order(setting, build):
+def test_weights_vectors_and_norms_of_a_small_model_are_all_there_in_order_and_layers_count_from_one(setting, build):
     expected = []
     for stack, sublayers in SUBLAYERS.items():
         expected.append(Site(stack, None, "embedding", "table"))
         expected += [Site(stack, 1, sublayer, t) for sublayer in sublayers for t in MATRICES[sublayer].split()]
     expected.append(Site(None, None, "output", "table"))
     assert [site for site, _ in weights(build(setting(layers=1)))] == expected
-
-
-def test_layers_count_from_one(setting, build):
     pairs = weights(build(setting(layers=3)))
     assert {site.layer for site, _ in pairs if site.stack == "decoder"} == {None, 1, 2, 3}
-
-
-def test_vectors_have_sites_too(setting, build):
     pairs = parameter_uses(build(setting("pre", layers=1)))
     assert tensors(pairs, stack="decoder", sublayer="cross_attention") == "q bq k bk v bv o bo scale shift"
     assert tensors(pairs, stack="encoder", sublayer="feed_forward") == "w1 b1 w2 b2 scale shift"
     assert tensors(pairs, stack="encoder", sublayer="final_norm") == "scale shift"
     assert len(pairs) == len({site for site, _ in pairs})
-
-
-def test_a_norm_belongs_to_the_sublayer_that_it_stands_beside(setting, build):
     model = build(setting(layers=1))
     beside = {s.sublayer: p for s, p in parameter_uses(model) if s.stack == "decoder" and s.tensor == "scale"}
     for sublayer, norm in zip(SUBLAYERS["decoder"], model.decoder.layers[0].placement.norms, strict=True):
         assert beside[sublayer] is norm.weight
 
 
-def test_parameters_of_a_placement_belong_to_the_layer_or_by_place_to_a_sublayer(setting, build):
+def test_parameters_of_a_placement_and_norms_of_queries_have_addresses(setting, build):
     model = build(setting(layers=1))
     placement = model.encoder.layers[0].placement
     placement.alpha = nn.Parameter(torch.zeros(()))
     placement.omega = nn.ParameterList([nn.Parameter(torch.ones(4)), nn.Parameter(torch.ones(4))])
     found = {site for site, _ in parameter_uses(model)}
     assert {Site("encoder", 1, None, "alpha"), Site("encoder", 1, "feed_forward", "omega")} < found
+    pairs = parameter_uses(build(setting(layers=1, attention="qk_layer_norm")))
+    found = tensors(pairs, stack="encoder", sublayer="self_attention").split()
+    assert found[8:12] == ["scale_q", "shift_q", "scale_k", "shift_k"]
 
 
 ADDRESSES = {
@@ -104,12 +98,6 @@ def test_no_two_parameters_share_an_address(setting, build, placement, norm, att
     with torch.device("meta"):
         pairs = parameter_uses(build(setting(placement, norm=norm, attention=attention)))
     assert len(pairs) == len({site for site, _ in pairs})
-
-
-def test_the_norms_of_queries_and_keys_have_addresses(setting, build):
-    pairs = parameter_uses(build(setting(layers=1, attention="qk_layer_norm")))
-    found = tensors(pairs, stack="encoder", sublayer="self_attention").split()
-    assert found[8:12] == ["scale_q", "shift_q", "scale_k", "shift_k"]
 
 
 @pytest.mark.parametrize("placement", ["sandwich", "layerscale", "admin", "deepnorm", "b2t", "mix", "rezero", "plain"])

@@ -55,13 +55,10 @@ def flops(model, batch, length: int) -> float:
     return counter.get_total_flops() / tokens.numel()
 
 
-def test_parameters_are_counted_exactly(case):
+def test_parameters_are_counted_exactly_and_flops_as_torch_counts_them(case, batch):
     chosen, model = case
     counted, _ = models["encoder_decoder"].facts.size(chosen)
     assert counted == sum(p.numel() for p in model.parameters())
-
-
-def test_flops_are_torchs_count_at_the_typical_length(case, batch):
     chosen, model = case
     _, counted = models["encoder_decoder"].facts.size(chosen)
     assert counted == pytest.approx(flops(model, batch, LENGTH), rel=1e-9)

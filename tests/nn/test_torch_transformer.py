@@ -54,13 +54,10 @@ def test_layers_share_biases_and_no_matrix_as_copies_do(ours, theirs, tensor, na
         assert torch.equal(each[0], each[1]) == torch.equal(each[1], each[2]) == (tensor != "w1")
 
 
-def test_stacks_do_not_share_biases(setting, build):
+def test_stacks_do_not_share_biases_and_a_gate_that_is_one_number_is_left_alone(setting, build):
     model = build(setting(), init="torch_transformer")
     one, two = (p for site, p in parameter_uses(model) if site.tensor == "b1" and site.layer == 1)
     assert not torch.equal(one, two)
-
-
-def test_a_gate_that_is_one_number_is_left_alone(setting, build):
     model = build(setting({"kind": "rezero", "start": 0.1}), init="torch_transformer")
     assert [layer.placement.alpha.item() for layer in model.encoder.layers] == [pytest.approx(0.1)] * 2
 

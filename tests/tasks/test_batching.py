@@ -55,22 +55,16 @@ def test_batches_have_nearly_equal_numbers_of_tokens(budget):
     assert sums.double().std() / mean < 0.05
 
 
-def test_equal_seeds_give_equal_batches_and_others_do_not():
+def test_equal_seeds_give_equal_batches_whose_order_does_not_follow_their_lengths_and_others_are_mixed_anew():
     source, target = realistic(500)
     first, again, other = (batches_of(source, target, 300, seed) for seed in (1, 1, 2))
     assert [rows.tolist() for rows in first] == [rows.tolist() for rows in again]
     assert [rows.tolist() for rows in first] != [rows.tolist() for rows in other]
-
-
-def test_the_order_of_batches_does_not_follow_their_lengths():
     source, target = realistic()
     longest = [int(target[rows].max()) for rows in batches_of(source, target, 512, 1)]
     assert longest != sorted(longest)
     half = len(longest) // 2
     assert abs(sum(longest[:half]) / half - sum(longest[half:]) / (len(longest) - half)) < 3
-
-
-def test_batches_are_mixed_anew_each_time_and_not_only_reordered():
     source, target = realistic(500)
     first, other = ({frozenset(rows.tolist()) for rows in batches_of(source, target, 300, seed)} for seed in (1, 2))
     assert len(first & other) < len(first) / 2
@@ -88,12 +82,9 @@ def test_odd_distributions_are_cut_within_the_budget(lengths):
     assert int(torch.bincount(batch, given.double()).max()) <= 16
 
 
-def test_no_rows_make_no_batch():
+def test_no_rows_make_no_batch_and_a_target_longer_than_the_budget_is_an_error(golden):
     none = torch.tensor([], dtype=torch.int64)
     assert batches_of(none, none, 100, 1) == []
-
-
-def test_a_target_longer_than_the_budget_is_an_error(golden):
     with golden.raises(ValueError):
         batches_of(torch.tensor([3, 3]), torch.tensor([12, 3]), 10, 1)
 

@@ -60,7 +60,7 @@ def test_every_sentence_is_read_once_an_epoch_with_its_label():
     assert [len(rows) for rows in task.rows.values()] == [240, 30, 30]
 
 
-def test_the_labels_are_those_of_the_sentences():
+def test_the_labels_are_those_of_the_sentences_and_their_number_is_declared():
     task, corpus = make(max_length=10_000), toy_finance((), sentences=300)
     tokenizer = learn_tokenizer(task.tokenizer, [corpus.sentences[r] for r in task.rows["train"].tolist()], 300, ())
     known = {
@@ -68,6 +68,8 @@ def test_the_labels_are_those_of_the_sentences():
         for tokens, label in zip(tokenizer.encode(corpus.sentences), corpus.labels, strict=True)
     }
     assert all(known[row] == label for row, label in rows_of(read(task, "test")))
+    with pytest.raises(LabError, match=r"the corpus has 3 labels \(negative, neutral, positive\), and 4 are declared"):
+        read(make(classes=4))
 
 
 def test_the_tokenizer_sees_the_training_sentences_of_its_seed_alone(monkeypatch):
@@ -219,20 +221,12 @@ def test_what_contradicts_itself_is_refused_before_any_text_is_read(given, said)
     assert said in str(caught.value)
 
 
-def test_the_number_of_labels_is_declared():
-    with pytest.raises(LabError, match=r"the corpus has 3 labels \(negative, neutral, positive\), and 4 are declared"):
-        read(make(classes=4))
-
-
-def test_a_split_without_sentences_says_so(golden):
+def test_a_split_without_sentences_and_an_absent_corpus_are_told_when_they_are_read(golden):
     task = make(split=[0.8, 0.2, 0])
     with golden.raises(CorpusError):
         read(task, "test")
     with golden.raises(LabError):
         read(task, "tests")
-
-
-def test_it_can_be_built_where_the_corpus_is_absent():
     task = make(corpus="financial_phrasebank")
     assert (task.size, task.labels) == (300, 3)
     with pytest.raises(CorpusError, match="financial_phrasebank"):

@@ -93,13 +93,6 @@ def test_a_wide_beam_finds_the_best_of_all_sentences(seed, penalty, alpha):
         assert hypothesis.score == pytest.approx(scores[best], rel=1e-9)
 
 
-def test_length_penalties_prefer_different_sentences():
-    """Otherwise the test above would not tell them apart."""
-    searches = [Search(64, penalty, alpha, (0, 4)) for penalty, alpha in PENALTIES]
-    found = {search: [h.tokens for h in translate(transformer(1), SOURCES, ROWS, search)] for search in searches}
-    assert len({tuple(tokens) for tokens in found.values()}) > 2
-
-
 def in_lists(model: nn.Module, source: Tensor, search: Search, longest: int) -> Hypothesis:
     """The search that the module states, of one sentence, with nothing but lists and the model's forward pass."""
     live, ended = [((), 0.0)], []
@@ -148,7 +141,7 @@ def test_a_beam_of_one_says_the_likeliest_token_each_time():
             assert hypothesis.tokens == tuple(said[1:-1])
 
 
-def test_a_wider_beam_finds_what_a_narrow_one_misses():
+def test_a_wider_beam_finds_what_a_narrow_one_misses_and_length_penalties_prefer_other_sentences():
     """After 3, the likelier first word, nothing is likely: 3 has 0.6 0.4, and 4 has 0.4 1.0."""
     model = chain({BOS: {3: 0.6, 4: 0.4}, 3: {EOS: 0.4, 3: 0.3, 4: 0.3}, 4: {EOS: 1.0}})
     source = torch.tensor([[5, EOS]])
@@ -157,9 +150,10 @@ def test_a_wider_beam_finds_what_a_narrow_one_misses():
     assert one.score == pytest.approx(math.log(0.24))
     assert two.tokens == (4,)
     assert two.score == pytest.approx(math.log(0.4))
-
-
-def test_the_length_penalty_by_hand():
+    # Otherwise the test above would not tell them apart.
+    searches = [Search(64, penalty, alpha, (0, 4)) for penalty, alpha in PENALTIES]
+    found = {search: [h.tokens for h in translate(transformer(1), SOURCES, ROWS, search)] for search in searches}
+    assert len({tuple(tokens) for tokens in found.values()}) > 2
     assert Search(alpha=1.0).score(-2.0, 5) == pytest.approx(-2 * 6 / 10)
     assert Search(alpha=0.5).score(-3.0, 1) == pytest.approx(-3)
     assert Search(penalty="power", alpha=1.2).score(-2.0, 5) == pytest.approx(-2 / 5**1.2)
@@ -169,12 +163,14 @@ def test_the_length_penalty_by_hand():
 # --- what may be said
 
 
-def test_begin_marks_and_padding_are_never_said():
+def test_marks_are_never_said_and_a_model_that_ends_at_once_says_nothing():
     """Here they are the likeliest by far."""
     rows = {token: {PAD: 0.4, BOS: 0.4, 4: 0.1, 5: 0.07, EOS: 0.03} for token in (BOS, 4, 5)}
     for beam in (1, 2, 4):
         (found,) = beam_search(chain(rows), torch.tensor([[3, EOS]]), Search(beam))
         assert set(found.tokens) <= {4, 5}
+    (found,) = beam_search(chain({BOS: {EOS: 0.9, 3: 0.1}, 3: {EOS: 1.0}}), torch.tensor([[3, EOS]]), Search())
+    assert found == Hypothesis((), pytest.approx(math.log(0.9)))
 
 
 @pytest.mark.parametrize(("slope", "offset"), [(1.2, 10), (0.0, 1), (2.5, 3), (0.3, 1)])
@@ -184,11 +180,6 @@ def test_a_model_that_never_ends_is_ended_at_the_greatest_length(slope, offset, 
     for row, found in enumerate(translate(model, SOURCES, ROWS, Search(beam, longest=(slope, offset)))):
         length = math.floor(slope * int(SOURCES.lengths[row]) + offset)
         assert found.tokens == (3,) * (length - 1)
-
-
-def test_a_model_that_ends_at_once_says_nothing():
-    (found,) = beam_search(chain({BOS: {EOS: 0.9, 3: 0.1}, 3: {EOS: 1.0}}), torch.tensor([[3, EOS]]), Search())
-    assert found == Hypothesis((), pytest.approx(math.log(0.9)))
 
 
 @pytest.mark.parametrize("beam", [1, 4])

@@ -41,9 +41,14 @@ def test_no_sentences_are_no_sentences():
     assert len(with_end_marks([]).lengths) == 0
 
 
-def test_equal_corpora_tokenizers_and_vocabularies_share_one_encoding():
+def test_equal_corpora_tokenizers_and_vocabularies_share_one_encoding_of_the_few_that_are_kept():
     first = encoded_corpus(corpus(), partial(bpe, lowercase=False), 50)
     assert encoded_corpus(corpus(list(PAIRS)), partial(bpe, lowercase=False), 50) is first
+    build = partial(bpe, lowercase=False)
+    made = [encoded_corpus(corpus(), build, size) for size in range(50, 50 + room.CACHE_SIZE + 1)]
+    assert len(room._cache) == room.CACHE_SIZE
+    assert encoded_corpus(corpus(), build, 50 + room.CACHE_SIZE) is made[-1]
+    assert encoded_corpus(corpus(), build, 50) is not made[0]
 
 
 @pytest.mark.parametrize(
@@ -58,14 +63,6 @@ def test_equal_corpora_tokenizers_and_vocabularies_share_one_encoding():
 )
 def test_anything_else_is_encoded_anew(other):
     assert encoded_corpus(*other) is not encoded_corpus(corpus(), partial(bpe, lowercase=False), 50)
-
-
-def test_only_a_few_encodings_are_kept_and_the_oldest_goes_first():
-    build = partial(bpe, lowercase=False)
-    made = [encoded_corpus(corpus(), build, size) for size in range(50, 50 + room.CACHE_SIZE + 1)]
-    assert len(room._cache) == room.CACHE_SIZE
-    assert encoded_corpus(corpus(), build, 50 + room.CACHE_SIZE) is made[-1]
-    assert encoded_corpus(corpus(), build, 50) is not made[0]
 
 
 def test_the_tokenizer_sees_the_training_side_alone():

@@ -21,13 +21,16 @@ def some(task, n=3, split="train", purpose="probe"):
     return list(islice(task.batches(split, purpose), n))
 
 
-def test_distinct_tokens_never_repeat_within_a_batch_and_are_never_padding():
+def test_distinct_tokens_never_repeat_within_a_batch_and_too_few_are_refused(golden):
     for batch in some(make(vocabulary=300, sentences=8, length=32), 5):
         for tokens in (batch.source, batch.target_in):
             assert tokens.shape == (8, 32)
             assert tokens.unique().numel() == 256
             assert tokens.min() >= 1
             assert tokens.max() < 300
+    with golden.raises(LabError):
+        make(vocabulary=256)
+    assert make(vocabulary=257)
 
 
 @pytest.mark.parametrize(("law", "expected"), [("uniform", lambda k: 1.0), ("zipf", lambda k: 1 / k)])
@@ -66,9 +69,3 @@ def test_the_loss_is_the_sum_of_negative_log_probabilities(classes):
     assert number == (3 if classes else 12)
     assert total.item() == pytest.approx(-chosen.sum().item(), rel=1e-12)
     assert task.nll(lambda _: logits, batch)[0] == total
-
-
-def test_too_few_rows_for_different_tokens_are_refused_with_the_number_needed(golden):
-    with golden.raises(LabError):
-        make(vocabulary=256)
-    assert make(vocabulary=257)

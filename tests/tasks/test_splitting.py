@@ -22,13 +22,14 @@ def corpus(*rows):
     return labelled_of(rows, NAMES, printable=True)
 
 
-def test_the_first_of_equal_sentences_is_left_whatever_its_case_and_spaces():
+def test_the_first_of_equal_sentences_is_left_and_one_with_two_labels_has_none(golden):
     given = corpus(("Sales rose .", "good"), ("It fell .", "bad"), ("sales  ROSE .", "good"), ("Sales rose", "good"))
     assert selected(given).positions == [0, 1, 3]
-
-
-def test_a_sentence_with_two_labels_has_none():
     assert selected(corpus(("a", "good"), ("b", "bad"), ("A", "bad"), ("c", "good"))).positions == [1, 3]
+    chosen = selected(corpus(*[("a", "good"), ("b", "bad")] * 100, ("c", "good"), ("C", "bad")))
+    assert chosen.positions == [0, 1]
+    golden(chosen.left_out)
+    assert selected(corpus(("a", "good"), ("b", "bad"))).left_out == ""
 
 
 @pytest.mark.data
@@ -81,15 +82,12 @@ def test_the_sizes_of_the_study():
     ]
 
 
-def test_another_seed_draws_another_split_and_the_same_seed_the_same():
+def test_another_seed_draws_another_split_and_a_sentence_is_in_each_as_often_as_its_share_says():
     labels = torch.tensor([0, 1] * 50)
     first, again, other = (stratified(labels, NAMES, (0.5, 0.5, 0), Draw(seed))["train"] for seed in (1, 1, 2))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
-
-
-def test_a_sentence_is_in_each_split_as_often_as_its_share_says():
-    """Over 400 seeds: 0.8, 0.1, 0.1 of 400, give or take 4.5 standard deviations."""
+    # Over 400 seeds: 0.8, 0.1, 0.1 of 400, give or take 4.5 standard deviations.
     labels = torch.tensor([0] * 20 + [1] * 10)
     counts = {split: torch.zeros(30) for split in SPLITS}
     for seed in range(400):
@@ -97,10 +95,3 @@ def test_a_sentence_is_in_each_split_as_often_as_its_share_says():
             counts[split][rows] += 1
     for split, share in zip(SPLITS, (0.8, 0.1, 0.1), strict=True):
         assert (counts[split] - 400 * share).abs().max() < 4.5 * (400 * share * (1 - share)) ** 0.5
-
-
-def test_what_is_left_out_is_counted_with_its_reason_and_its_first_row(golden):
-    chosen = selected(corpus(*[("a", "good"), ("b", "bad")] * 100, ("c", "good"), ("C", "bad")))
-    assert chosen.positions == [0, 1]
-    golden(chosen.left_out)
-    assert selected(corpus(("a", "good"), ("b", "bad"))).left_out == ""

@@ -97,7 +97,7 @@ def test_batches_are_addressed_by_seed_purpose_split_and_epoch(task):
         )
 
 
-def test_batches_do_not_depend_on_what_was_drawn_before_nor_on_the_loss(task):
+def test_batches_depend_on_nothing_drawn_before_nor_on_the_loss_and_leave_the_default_generator(task):
     """Two variants that differ in label smoothing, or ask for batches in another order, see the same text."""
     plain, smoothed = task(label_smoothing=0.0), task(label_smoothing=0.3)
     torch.manual_seed(5)
@@ -105,9 +105,6 @@ def test_batches_do_not_depend_on_what_was_drawn_before_nor_on_the_loss(task):
     expected = list(islice(plain.batches("train", "probe"), 4))
     torch.manual_seed(6)
     assert same(expected, list(islice(smoothed.batches("train", "probe"), 4)))
-
-
-def test_the_default_generator_is_left_alone(task):
     before = torch.get_rng_state()
     list(task().batches("train", "probe"))
     assert torch.equal(before, torch.get_rng_state())
@@ -118,7 +115,7 @@ def test_tasks_of_one_process_share_one_encoding(task):
     assert task(1).text is not task(1, vocabulary=301).text
 
 
-def test_long_sentences_are_dropped_whole_and_counted(task):
+def test_pairs_that_are_too_long_or_have_an_empty_side_are_dropped_whole_and_counted(task, tmp_path):
     given, every = task(max_length=20), task()
     batches = list(given.batches("train", "train"))
     rows = sum(len(batch.source) for batch in batches)
@@ -127,15 +124,9 @@ def test_long_sentences_are_dropped_whole_and_counted(task):
     assert rows == int(((source <= 20) & (target <= 20)).sum())
     assert given.dropped("train") == 1500 - rows > 0
     assert every.dropped("train") == 0
-
-
-def test_targets_longer_than_a_batch_are_dropped_too(task):
     given = task(batch_tokens=16)
     assert max(batch.tokens for batch in given.batches("train", "train")) <= 16
     assert given.dropped("train") > 0
-
-
-def test_pairs_with_an_empty_side_are_dropped_and_counted(task, tmp_path):
     (tmp_path / "a.de").write_text("ein Haus\n\nein Hund\n")
     (tmp_path / "a.en").write_text("a house\na dog\n \n")
     corpus = {"kind": "parallel_text", "train": ["a.de", "a.en"], "held_out": 0.0}
@@ -144,7 +135,7 @@ def test_pairs_with_an_empty_side_are_dropped_and_counted(task, tmp_path):
     assert given.dropped("train") == 2
 
 
-def test_a_split_without_pairs_says_so(task, tmp_path, golden):
+def test_a_split_without_pairs_and_an_unknown_one_are_mistakes(task, tmp_path, golden):
     (tmp_path / "a.de").write_text("ein Haus\n")
     (tmp_path / "a.en").write_text("a house\n")
     corpus = {"kind": "parallel_text", "train": ["a.de", "a.en"], "held_out": 0.0}
@@ -152,9 +143,6 @@ def test_a_split_without_pairs_says_so(task, tmp_path, golden):
         next(task(roots=(tmp_path,), corpus=corpus).batches("test", "probe"))
     with golden.raises(CorpusError):
         next(task(max_length=2).batches("train", "probe"))
-
-
-def test_an_unknown_split_is_the_users_mistake(task, golden):
     with golden.raises(LabError):
         next(task().batches("valid", "probe"))
 
@@ -205,14 +193,18 @@ def test_the_loss_is_the_formula(task, says, eps):
     assert tokens == 9
 
 
-def test_the_loss_in_float64_is_the_formula_to_the_last_digits(task, says):
+def test_the_loss_in_float64_is_the_formula_to_the_last_digits_with_second_derivatives(task, says):
     logits = torch.randn(3, 4, 11, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     assert task().loss(says(logits), batch_of(SAID))[0].item() == pytest.approx(
         by_hand(logits, SAID, 0.1)[0], rel=1e-13
     )
+    model = says(torch.randn(3, 4, 11, generator=torch.Generator().manual_seed(1), dtype=torch.float64))
+    assert torch.autograd.gradgradcheck(lambda x: task().loss(lambda batch: x, batch_of(SAID))[0], (model.logits,))
 
 
-def test_a_perfect_prediction_costs_the_entropy_of_the_smoothed_target(task, says):
+def test_uniform_logits_cost_the_logarithm_of_the_vocabulary_and_a_perfect_prediction_the_entropy_of_the_target(
+    task, says
+):
     """1.246 nats a token for V = 10,000 and eps = 0.1: -sum q ln q with q = 0.9 + 1e-5 once and 1e-5 elsewhere."""
     size, eps = 10_000, 0.1
     right, wrong = 1 - eps + eps / size, eps / size
@@ -221,6 +213,8 @@ def test_a_perfect_prediction_costs_the_entropy_of_the_smoothed_target(task, say
     loss, count = task(vocabulary=size).loss(says(logits), batch_of([[5, 2]]))
     assert loss.item() / count == pytest.approx(-right * math.log(right) - (size - 1) * wrong * math.log(wrong))
     assert loss.item() / count == pytest.approx(1.246, abs=5e-4)
+    loss, count = task().loss(says(torch.zeros(3, 4, 11)), batch_of(SAID))
+    assert loss.item() / count == pytest.approx(math.log(11))
 
 
 @pytest.mark.parametrize("pads", [1, 5])
@@ -237,11 +231,6 @@ def test_padding_changes_neither_loss_nor_gradient(task, says, pads):
     assert torch.allclose(torch.autograd.grad(first, short.logits)[0], gradient[:, :4], atol=1e-7)
     assert not gradient[:, 4:].any()
     assert not gradient[1, 2:4].any()
-
-
-def test_uniform_logits_cost_the_logarithm_of_the_vocabulary(task, says):
-    loss, count = task().loss(says(torch.zeros(3, 4, 11)), batch_of(SAID))
-    assert loss.item() / count == pytest.approx(math.log(11))
 
 
 def test_the_mean_over_a_set_is_over_its_tokens_not_over_its_batches(task):
@@ -266,11 +255,6 @@ def test_the_mean_over_a_set_is_over_its_tokens_not_over_its_batches(task):
         ]
         means.append(sum(loss.item() for loss, _ in pieces) / sum(count for _, count in pieces))
     assert means[0] == pytest.approx(means[1], rel=1e-6)
-
-
-def test_the_loss_has_second_derivatives(task, says):
-    model = says(torch.randn(3, 4, 11, generator=torch.Generator().manual_seed(1), dtype=torch.float64))
-    assert torch.autograd.gradgradcheck(lambda x: task().loss(lambda batch: x, batch_of(SAID))[0], (model.logits,))
 
 
 @pytest.mark.data
