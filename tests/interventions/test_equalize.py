@@ -22,13 +22,16 @@ def test_before_a_layer_norm_every_value_stays(model, intervene, batch, through)
         torch.testing.assert_close(made(batch), before, rtol=1e-4, atol=1e-4)
 
 
-def test_through_both_the_gradient_stays_too(model, intervene, batch, gradients):
+def test_through_both_the_gradient_stays_and_a_token_whose_coordinates_are_alike(model, intervene, batch, gradients):
     made = model("post")
     before = gradients(made, made(batch))
     with intervene("equalize", made, where={"tensor": "sum"}):
         after = gradients(made, made(batch))
     for site, gradient in before.items():
         torch.testing.assert_close(after[site], gradient, rtol=1e-3, atol=1e-6)
+    made = model("post")
+    with intervene("rescale", made, where=WHERE, factor=0), intervene("equalize", made, where=WHERE):
+        assert made(batch).isfinite().all()
 
 
 def test_through_forward_the_jacobian_of_sum_and_norm_is_the_projection_without_1_over_sigma(model, intervene):
@@ -60,9 +63,3 @@ def test_a_branch_has_unit_variance_and_sigma_is_a_constant(model, by_hand, inte
         found = gradients(made, made(batch))
     for s, gradient in gradients(made, formula).items():
         torch.testing.assert_close(found[s], gradient, rtol=1e-9, atol=1e-12)
-
-
-def test_a_token_whose_coordinates_are_alike_stays_as_it_is(model, intervene, batch):
-    made = model("post")
-    with intervene("rescale", made, where=WHERE, factor=0), intervene("equalize", made, where=WHERE):
-        assert made(batch).isfinite().all()

@@ -26,7 +26,7 @@ def values(state: State, kind: str, quantity: str, **given) -> dict[tuple, float
     return {tuple(row.get(key) for key in site): row["value"] for row in rows if row["quantity"] == quantity}
 
 
-def test_without_branches_a_stack_is_the_identity_also_on_copies_in_float64(state, intervene):
+def test_without_branches_a_stack_is_the_identity_and_no_matrix_moves_the_output_also_on_copies(state, intervene):
     """``io_jacobian`` runs a copy of the weights by ``functional_call``, and differentiates many rows at once."""
     made = state("pre")
     with intervene("rescale", made.model, where=BRANCHES, factor=0):
@@ -34,10 +34,7 @@ def test_without_branches_a_stack_is_the_identity_also_on_copies_in_float64(stat
     layers = [value for site, value in found.items() if site[2] is None]
     assert len(layers) == 2 * 4 * 16
     assert layers == pytest.approx([1.0] * len(layers), abs=1e-12)
-
-
-def test_without_branches_no_matrix_moves_the_output(state, intervene):
-    """``output_perturbation`` differentiates forward, on copies of the weights that it disturbs."""
+    # ``output_perturbation`` differentiates forward, on copies of the weights that it disturbs.
     made = state("pre")
     found = {}
     for factor in (1, 0):

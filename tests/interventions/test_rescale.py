@@ -10,18 +10,13 @@ from lnlab.nn.sites import Site
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-13}
 SITES = [
-    ("post", Site("encoder", 1, "self_attention", "in")),
-    ("post", Site("decoder", 2, "cross_attention", "branch")),
-    ("post", Site("encoder", 2, "feed_forward", "sum")),
-    ("post", Site("decoder", 1, "self_attention", "out")),
-    ("post", Site("encoder", None, "embedding", "out")),
-    ("pre", Site("decoder", 1, "cross_attention", "in")),
-    ("pre", Site("encoder", 1, "self_attention", "branch")),
-    ("pre", Site("decoder", 1, "feed_forward", "sum")),
-    ("pre", Site("encoder", 2, "feed_forward", "out")),
-    ("pre", Site("encoder", None, "final_norm", "in")),
+    ("post", Site("encoder", 1, "self_attention", "in")), ("post", Site("decoder", 2, "cross_attention", "branch")),
+    ("post", Site("encoder", 2, "feed_forward", "sum")), ("post", Site("decoder", 1, "self_attention", "out")),
+    ("post", Site("encoder", None, "embedding", "out")), ("pre", Site("decoder", 1, "cross_attention", "in")),
+    ("pre", Site("encoder", 1, "self_attention", "branch")), ("pre", Site("decoder", 1, "feed_forward", "sum")),
+    ("pre", Site("encoder", 2, "feed_forward", "out")), ("pre", Site("encoder", None, "final_norm", "in")),
     ("pre", Site("decoder", None, "final_norm", "out")),
-]
+]  # fmt: skip
 
 
 def where(site):
@@ -108,7 +103,9 @@ def test_the_value_of_a_detached_model_keeps_every_bit(model, intervene, batch):
         assert torch.equal(made(batch), before)
 
 
-def test_lists_and_ends_choose_sites(model, intervene, batch, by_hand, gradients):
+def test_lists_and_ends_choose_sites_and_one_activation_with_two_names_is_scaled_once(
+    model, intervene, batch, by_hand, gradients
+):
     made = model("post")
     sites = [
         Site(stack, 2, name, "sum") for stack in ("encoder", "decoder") for name in ("self_attention", "feed_forward")
@@ -117,9 +114,6 @@ def test_lists_and_ends_choose_sites(model, intervene, batch, by_hand, gradients
     chosen = {"layer": "last", "sublayer": ["self_attention", "feed_forward"], "tensor": "sum"}
     with intervene("rescale", made, where=chosen, factor=-1):
         equal(gradients(made, made(batch)), gradients(made, formula))
-
-
-def test_one_activation_with_two_names_is_scaled_once(model, intervene, batch, by_hand):
     made = model("pre")
     formula = by_hand(made, "pre", {Site("encoder", 2, "feed_forward", "sum"): lambda x: 5 * x})(batch)
     chosen = {"stack": "encoder", "layer": 2, "sublayer": "feed_forward", "tensor": ["sum", "out"]}

@@ -55,16 +55,13 @@ def test_each_weight_has_a_factor_of_its_own_that_stays(model, intervene, batch,
             torch.testing.assert_close(p.detach(), before[site] - factor * p.grad)
 
 
-def test_factors_fill_the_interval_and_belong_to_draw_and_address():
+def test_factors_fill_the_interval_and_belong_to_draw_and_address_without_memory_too():
     sites = [Site("encoder", n, "feed_forward", "w1") for n in range(1, 2001)]
     u = torch.tensor([uniform_at(Draw(3), site) for site in sites])
     assert u.abs().max().item() <= 1
     assert abs(u.mean().item()) < 4 / math.sqrt(3 * 2000)
     assert u.var().item() == pytest.approx(1 / 3, rel=0.1)
     assert uniform_at(Draw(3), sites[0]) == uniform_at(Draw(3), sites[0]) != uniform_at(Draw(4), sites[0])
-
-
-def test_its_factors_are_the_same_while_a_model_is_built_without_memory():
     site = Site("decoder", 1, "feed_forward", "w2")
     with torch.device("meta"):
         drawn = uniform_at(Draw(1), site)

@@ -20,16 +20,13 @@ def test_a_gradient_is_the_true_one_again_after_the_step(model, intervene, batch
         assert all(p.grad is g and torch.equal(g, kept) for p, (g, kept) in before.items())
 
 
-def test_a_shared_table_is_chosen_once_and_by_all_its_uses(model, golden):
+def test_every_parameter_is_chosen_once_by_default_a_shared_table_by_all_its_uses(model, golden):
     made = model("post", tied="all")
     tables = Weights(tensor="table")
     assert list(selected_weights(made, tables)) == [Site("encoder", None, "embedding", "table")]
     with golden.raises(LabError):
         selected_weights(made, Weights(stack="encoder"))
     assert len(selected_weights(model("post", tied="none"), tables)) == 3
-
-
-def test_every_parameter_is_chosen_by_default_once(model):
     made = model("post")
     assert {id(p) for p in selected_weights(made, Weights()).values()} == {id(p) for p in made.parameters()}
     assert len(selected_weights(made, Weights())) == len(list(made.parameters())) < len(parameter_uses(made))

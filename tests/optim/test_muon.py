@@ -57,9 +57,11 @@ def test_what_probes_read_of_a_gradient_stays():
         assert torch.equal(matrix.grad, gradient)
 
 
-def test_vectors_are_refused_with_the_remedy():
+def test_vectors_are_refused_and_without_matrices_there_is_nothing_to_divide(golden):
     with pytest.raises(LabError, match="by_group"):
         built("muon", [nn.Parameter(torch.zeros(3))])
+    with golden.raises(LabError):
+        built(CHOICE, [{"params": [nn.Parameter(torch.ones(3))], "hidden": False}])
 
 
 def parameters(seed=0):
@@ -108,20 +110,12 @@ def test_restored_it_goes_on_to_the_last_bit():
     assert all(torch.equal(one, other) for one, other in zip(whole, again, strict=True))
 
 
-def test_rates_and_warm_ups_are_of_their_own():
+def test_rates_and_warm_ups_are_of_their_own_and_one_factor_is_on_both():
     warmed = CHOICE | {"matrices_warmup_steps": 4, "others_warmup_steps": 7}
     found = {group["hidden"]: group for group in built(warmed, groups(*parameters())).param_groups}
     assert {hidden: (group["lr"], group["warmup_steps"]) for hidden, group in found.items()} == {
         True: (0.1, 4),
         False: (0.03, 7),
     }
-
-
-def test_one_factor_is_on_both_rates():
     found = {group["hidden"]: group["lr"] for group in built(CHOICE | {"lr": 0.5}, groups(*parameters())).param_groups}
     assert found == {True: 0.05, False: 0.015}
-
-
-def test_without_matrices_there_is_nothing_to_divide(golden):
-    with golden.raises(LabError):
-        built(CHOICE, [{"params": [nn.Parameter(torch.ones(3))], "hidden": False}])

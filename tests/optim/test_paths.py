@@ -51,13 +51,15 @@ def test_the_defaults_are_those_of_the_formula(kind):
     np.testing.assert_allclose(walked(kind, lr), getattr(by_hand, kind)(), rtol=1e-9, atol=1e-12)
 
 
-def test_gradient_descent_contracts_by_one_minus_lr_a():
+def test_gradient_descent_contracts_by_one_minus_lr_a_and_the_first_step_of_adam_is_the_rate():
     parameters, optimum = start(), np.linalg.solve(A, B)
     optimizer = made("sgd", parameters, lr=0.25)
     for _ in range(40):
         found = take(optimizer, parameters, 4, 0.25).numpy()  # update 4 has the full rate
     power = np.linalg.matrix_power(np.eye(7) - 0.25 * A, 40)
     np.testing.assert_allclose(found, optimum + power @ (START - optimum), atol=1e-12)
+    for slope in (1e-3, -2.0, 50.0):
+        assert under([slope], "adam", eps=1e-30)[0] == pytest.approx(-np.sign(slope), rel=1e-12)
 
 
 def under(slopes: list[float], kind: str, **options: Any) -> list[float]:
@@ -69,11 +71,6 @@ def under(slopes: list[float], kind: str, **options: Any) -> list[float]:
         optimizer.step()
         moved.append(p.item() - before)
     return moved
-
-
-def test_the_first_step_of_adam_is_the_rate_whatever_the_gradient():
-    for slope in (1e-3, -2.0, 50.0):
-        assert under([slope], "adam", eps=1e-30)[0] == pytest.approx(-np.sign(slope), rel=1e-12)
 
 
 def test_where_gradients_are_far_below_eps_adam_eps_is_momentum_sgd_at_lr_over_eps():
@@ -95,7 +92,7 @@ def test_adam_2k_does_not_move_and_its_first_moment_stays_zero_while_frozen():
     assert np.abs(take(optimizer, parameters, 31, 0.1).numpy() - START).min() > 1e-3
 
 
-def test_what_the_authors_leave_uncorrected_in_adam_2k_is_a_ramp_of_ten_updates():
+def test_adam_2k_without_frozen_updates_is_adamw_and_what_the_authors_leave_uncorrected_is_a_ramp():
     """At the unfreezing (1 - beta1) g / |g|, as beta1^2001 is 0; of a corrected m the first step is the rate."""
     slopes = [3.0] * 2030
     corrected = under(slopes, "adam_2k", eps=1e-30)
@@ -103,9 +100,6 @@ def test_what_the_authors_leave_uncorrected_in_adam_2k_is_a_ramp_of_ten_updates(
     assert corrected[:2000] == theirs[:2000] == [0.0] * 2000
     assert corrected[2000:] == pytest.approx([-1.0] * 30, rel=1e-12)
     assert theirs[2000:] == pytest.approx([-(1 - 0.9**k) for k in range(1, 31)], rel=1e-12)
-
-
-def test_adam_2k_without_frozen_updates_is_adamw_to_the_last_bit():
     options = {"weight_decay": 0.2}
     assert np.array_equal(walked("adam_2k", 0.05, freeze=0, **options), walked("adamw", 0.05, **options))
 

@@ -16,11 +16,13 @@ FACTORS = {
 }
 
 
-def test_the_length_of_the_mean_at_the_first_updates():
+def test_the_length_of_the_mean_at_the_first_updates_and_the_time_scale_are_those_of_beta2():
     expected = [1.0, 1.999, 2.999, 3.997, 4.996, 5.994, 6.992, 7.989]
     assert [rectification(t, 0.999).rho_t for t in range(1, 9)] == pytest.approx(expected, abs=6e-4)
     assert rectification(1, 0.999).rho_inf == pytest.approx(1999)
     assert rectification(10**5, 0.999).rho_t == pytest.approx(1999)
+    for beta2, when in ((0.98, 140), (0.999, 2737), (0.9995, 5470)):
+        assert rectification(when - 1, beta2).r_t < 0.9 < rectification(when + 1, beta2).r_t
 
 
 @pytest.mark.parametrize("beta2", BETAS)
@@ -34,11 +36,6 @@ def test_the_first_rectified_update_is_the_fifth_of_the_paper_and_the_sixth_of_b
 def test_the_factor_at_some_updates(beta2):
     for t, expected in FACTORS[beta2].items():
         assert rectification(t, beta2).r_t == pytest.approx(expected, abs=6e-5)
-
-
-def test_the_time_scale_of_the_factor_is_that_of_beta2():
-    for beta2, when in ((0.98, 140), (0.999, 2737), (0.9995, 5470)):
-        assert rectification(when - 1, beta2).r_t < 0.9 < rectification(when + 1, beta2).r_t
 
 
 @settings(deadline=None)

@@ -105,10 +105,12 @@ def test_every_update_has_the_rate_that_torch_gives_it(kind, options, schedulers
     assert sequence(made(kind, **options), 100) == pytest.approx(of_torch(100, *schedulers), **EXACT)
 
 
-def test_without_its_warm_up_the_literal_inverse_root_is_another_schedule():
+def test_the_schedule_of_vaswani_peaks_at_the_end_of_warm_up_and_without_it_is_another():
     """Trap 5: lr(4000) is 1/63, .354 and 1 of the rate for T = 1, 500 and 4,000."""
     at_4000 = [made("inverse_sqrt", warmup_steps=T)(4000) for T in (1, 500, 4000)]
     assert at_4000 == pytest.approx([1 / 63.2456, 0.35355, 1.0], rel=1e-5)
+    rates = sequence(made("noam", d_model=512), 8000)
+    assert max(rates) == rates[3999] == pytest.approx(6.99e-4, rel=1e-3)
 
 
 def test_sums_of_rates_by_warm_up_differ_forty_fold_without_an_anchor_and_little_with_one():
@@ -128,11 +130,6 @@ def test_sums_of_rates_by_warm_up_differ_forty_fold_without_an_anchor_and_little
     assert after == pytest.approx(50.6, abs=0.05)
 
 
-def test_the_schedule_of_vaswani_peaks_at_the_end_of_warm_up():
-    rates = sequence(made("noam", d_model=512), 8000)
-    assert max(rates) == rates[3999] == pytest.approx(6.99e-4, rel=1e-3)
-
-
 def test_epochs_end_between_updates_whatever_float_makes_of_a_third():
     """517 batches in groups of three are 172 1/3 updates: three epochs end with update 517."""
     factor = made("step", epoch=517 / 3, epochs=[3])
@@ -143,15 +140,12 @@ def test_epochs_end_between_updates_whatever_float_makes_of_a_third():
     assert [made("step", epoch=10.4, epochs=[1])(t) for t in (10, 11, 12)] == [1.0, 1.0, 0.1]
 
 
-def test_drops_that_cannot_be_are_refused_in_a_line(golden):
+def test_drops_that_cannot_be_are_refused_and_only_what_anneals_asks_for_the_total(golden):
     with golden.raises(LabError):
         made("step")
     with golden.raises(LabError):
         made("step", epoch=None, epochs=[3])
     assert made("step", epoch=None, at=[3])(4) == 0.1
-
-
-def test_only_what_anneals_asks_for_the_total():
     asked = {entry.name: asked_by(entry.name) for entry in schedules}
     assert asked.pop("linear") == asked.pop("cosine") == asked.pop("wsd") == ["steps"]
     assert asked.pop("step") == ["epoch"]

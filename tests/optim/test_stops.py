@@ -58,15 +58,12 @@ def test_no_rule_ends_before_anything_is_known_or_while_losses_fall(choice):
         assert rule({TRAIN: falling[:n], NLL: falling[:n:20]}) is None
 
 
-def test_a_norm_or_a_rate_that_is_not_finite_is_no_loss():
+def test_a_loss_above_so_many_times_the_first_has_diverged_and_one_that_is_not_finite_always():
     curves = training(5.0, 4.9) | {
         ("train", "global_gradient_norm"): [(0, INF)],
         ("train", "unigram_entropy"): [(0, NAN)],
     }
     assert made("non_finite")(curves) is None
-
-
-def test_a_loss_above_so_many_times_the_first_has_diverged():
     curves = training(5.0, 4.0, 7.5, 9.99, 10.0, 10.01, 3.0)
     assert ended(made("loss_above"), curves, TRAIN) == (
         5,
@@ -74,6 +71,7 @@ def test_a_loss_above_so_many_times_the_first_has_diverged():
     )
     assert ended(made("loss_above", times=1.4), curves, TRAIN)[0] == 2
     assert ended(made("loss_above", times=3), curves, TRAIN) == (None, None)
+    assert ended(made("loss_above", after=100), training(5.0, NAN), TRAIN)[0] == 1
 
 
 @pytest.mark.parametrize(("after", "step"), [(0, 1), (1, 1), (2, 4), (4, 4), (5, None)])
@@ -83,19 +81,12 @@ def test_losses_of_the_first_updates_are_let_pass(after, step):
     assert ended(made("loss_above", after=after), curves, TRAIN)[0] == step
 
 
-def test_a_loss_that_is_not_finite_is_never_let_pass():
-    assert ended(made("loss_above", after=100), training(5.0, NAN), TRAIN)[0] == 1
-
-
-def test_a_target_is_reached_at_the_first_evaluation_that_is_low_enough():
+def test_a_target_is_reached_at_the_first_loss_that_is_low_enough_of_training_as_well(golden):
     curves = evaluated(5.0, 3.1, 3.0, 2.0)
     expected = Ending("finished", "validation nll 3 at step 20 has come down to 3")
     assert ended(made("target", at_most=3), curves, NLL) == (20, expected)
     assert ended(made("target", at_most=1.9), curves, NLL) == (None, None)
     assert ended(made("target", at_most=3, quantity="loss"), curves, NLL) == (None, None)
-
-
-def test_a_target_may_be_one_of_the_training_loss(golden):
     rule = made("target", at_most=4.5, split="train", quantity="loss")
     assert ended(rule, training(5.0, 4.6, 4.4, 4.7), TRAIN)[0] == 2
     assert rule(evaluated(5.0, 1.0)) is None
@@ -106,20 +97,15 @@ def test_a_target_may_be_one_of_the_training_loss(golden):
 @pytest.mark.parametrize(
     ("options", "values", "step"),
     [
-        ({"patience": 2}, [5, 4, 3, 3, 3], 40),
-        ({"patience": 2}, [5, 4, 3, 3.5, 2.9, 2.95, 2.95], 60),
-        ({"patience": 2}, [5, 4, 3, 3.5, 2.99], None),
-        ({"patience": 1}, [5, 4, 4], 20),
-        ({"patience": 1}, [5], None),
-        ({"patience": 3}, [5, 5, 5], None),
-        ({"patience": 3}, [5, 5, 5, 5], 30),
+        ({"patience": 2}, [5, 4, 3, 3, 3], 40), ({"patience": 2}, [5, 4, 3, 3.5, 2.9, 2.95, 2.95], 60),
+        ({"patience": 2}, [5, 4, 3, 3.5, 2.99], None), ({"patience": 1}, [5, 4, 4], 20), ({"patience": 1}, [5], None),
+        ({"patience": 3}, [5, 5, 5], None), ({"patience": 3}, [5, 5, 5, 5], 30),
         ({"patience": 2, "least": 0.1}, [5, 4, 3.95, 3.95], 30),
         ({"patience": 2, "least": 0.1}, [5, 4, 3.95, 3.87, 3.86], 40),
-        ({"patience": 2, "least": 0.1}, [5, 4, 3.95, 3.85, 3.7], None),
-        ({}, [5, 4, 4.5, 4.4, 4.3, 4.2, 4.1, 1], 60),
+        ({"patience": 2, "least": 0.1}, [5, 4, 3.95, 3.85, 3.7], None), ({}, [5, 4, 4.5, 4.4, 4.3, 4.2, 4.1, 1], 60),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_plateau_is_patience_evaluations_without_a_better_one(options, values, step):
     found, ending = ended(made("plateau", **options), evaluated(*values), NLL)
     assert found == step

@@ -24,13 +24,10 @@ def test_it_is_that_of_transformers_one_update_later(shape):
     assert factors(100, warmup_steps=10, decay=0.2, shape=shape) == pytest.approx([theirs(t) for t in range(1, 101)])
 
 
-def test_the_other_shapes_by_hand():
+def test_the_other_shapes_by_hand_and_an_exponential_decay_never_comes_to_0():
     root = factors(10, decay=0.4, shape="sqrt", floor=0.1)
     assert root == pytest.approx([1] * 6 + [1 - 0.9 * math.sqrt(p) for p in (0.25, 0.5, 0.75, 1)])
     power = factors(10, decay=0.4, shape="exponential", floor=0.1)
     assert power == pytest.approx([1] * 6 + [0.1**p for p in (0.25, 0.5, 0.75, 1)])
-
-
-def test_an_exponential_decay_never_comes_to_0():
     with pytest.raises(LabError, match="floor"):
         factors(10, shape="exponential")

@@ -22,9 +22,11 @@ def test_statistics_of_a_token_or_a_sentence_are_rounding_away_from_independence
     assert all(value < 1e-12 for value in numbers(classifier(norm), batches=2).values())
 
 
-def test_instance_norm_with_a_first_token_is_independent_too(classifier):
+def test_instance_norm_with_a_first_token_is_independent_and_a_batch_of_one_sentence_its_own_company(classifier):
     model = {"kind": "classifier", "layers": 2, "d_model": 16, "heads": 2, "d_ff": 24, "pool": "first"}
     assert numbers(classifier("instance", model=model))["batch_dependence"] < 1e-12
+    state = classifier("batch", task={"batch_sentences": 1})
+    assert numbers(state, batches=3)["batch_dependence"] < 1e-12
 
 
 @pytest.mark.parametrize("naive", [False, True])
@@ -40,11 +42,6 @@ def test_batch_norm_hangs_on_its_batch_but_not_on_what_it_remembers(classifier, 
     expected = (together - lonely).norm() / together.norm()
     assert found["batch_dependence"] == pytest.approx(expected.item(), rel=1e-10)
     assert found["batch_dependence"] > 0.01
-
-
-def test_a_batch_of_one_sentence_is_its_own_company(classifier):
-    state = classifier("batch", task={"batch_sentences": 1})
-    assert numbers(state, batches=3)["batch_dependence"] < 1e-12
 
 
 def test_a_model_that_answers_at_every_token_is_asked_at_those_of_the_sentence(state):

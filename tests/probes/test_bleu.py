@@ -22,6 +22,7 @@ from lnlab.tables import frame
 from lnlab.tasks.decoding import EMPTY, Search
 from lnlab.tasks.task import tasks
 from lnlab.tasks.translation import Translation
+from tests.support.traces import changed, snapshot
 
 TOY = {"kind": "toy_german_english", "train": 300, "validation": 20, "test": 30}
 EXACT = {"alpha": 0.0, "max_len_a": 3.0}
@@ -97,7 +98,7 @@ def spoiled(tokens: list[int], place: int) -> list[int]:
 # --- scores
 
 
-def test_a_model_that_says_the_references_has_a_hundred():
+def test_a_model_that_says_the_references_has_a_hundred_and_one_that_is_not_finite_nothing():
     found = bleu(parrot(task_of()), each=30, **EXACT)
     ones = {"brevity_penalty": 1.0, "length_ratio": 1.0}
     for (quantity, _), value in found.items():
@@ -106,6 +107,12 @@ def test_a_model_that_says_the_references_has_a_hundred():
     assert [index for quantity, index in found if quantity == "sentence_bleu"] == list(range(1, 31))
     assert [index for quantity, index in found if quantity == "bleu_precision"] == [1, 2, 3, 4]
     assert {quantity for quantity, _ in found} == set(probes["bleu"].facts.quantities)
+    state = real()
+    with torch.no_grad():
+        state.model.output.table.fill_(math.nan)
+    found = bleu(state, sentences=5, each=5)
+    assert all(math.isfinite(value) for value in found.values())
+    assert found["bleu", None] == 0
 
 
 @pytest.mark.parametrize("given", [{}, {"words": "char"}, {"lowercase": True, "words": "none"}])
@@ -130,27 +137,19 @@ def test_scores_are_those_of_sacrebleu_on_the_text_of_the_corpus(beam, given):
     assert [found["sentence_bleu", n] for n in range(1, 6)] == alone
 
 
-def test_splits_and_sentences_are_those_asked_for(golden):
+def test_splits_sentences_and_the_greatest_length_are_those_asked_for_and_cost_grows_with_them(golden):
     state = parrot(task_of(), "validation")
     assert bleu(state, split="validation", each=99, **EXACT)["bleu", None] == pytest.approx(100)
     assert max(n for q, n in bleu(state, split="validation", each=99, **EXACT) if q == "sentence_bleu") == 20
     with golden.raises(LabError):
         bleu(state, split="validation", sentences=21)
-
-
-def test_the_greatest_length_is_that_of_the_parameters():
-    """Of one token, the end mark, nothing is left."""
+    # Of one token, the end mark, nothing is left.
     found = bleu(parrot(task_of()), max_len_a=0.0, max_len_b=1)
     assert (found["bleu", None], found["length_ratio", None]) == (0, 0)
-
-
-def test_a_model_that_is_not_finite_has_a_bleu_of_nothing():
-    state = real()
-    with torch.no_grad():
-        state.model.output.table.fill_(math.nan)
-    found = bleu(state, sentences=5, each=5)
-    assert all(math.isfinite(value) for value in found.values())
-    assert found["bleu", None] == 0
+    cost = {(n, b): probes["bleu"].facts.passes({"sentences": n, "beam": b}) for n in (None, 100) for b in (1, 5)}
+    assert cost[100, 1] == 100 / 25 * 20 / 2
+    assert cost[None, 1] == 10 * cost[100, 1]
+    assert cost[None, 5] == 5 * cost[None, 1]
 
 
 @pytest.mark.parametrize("kind", ["bleu", "translations"])
@@ -176,14 +175,11 @@ def test_dropout_is_off_and_nothing_is_left_behind(kind):
     training, evaluation = real(), real()
     training.model.train()
     training.model.encoder.layers[0].eval()
-    modes = [m.training for m in training.model.modules()]
-    state, choice = torch.get_rng_state(), probes.resolve({"kind": kind, "sentences": 8, "beam": 2})
+    before, choice = snapshot(training.model), probes.resolve({"kind": kind, "sentences": 8, "beam": 2})
     evaluation.model.eval()
     found = [measure(each, Measurement("key", 0, choice), REGISTRIES) for each in (training, evaluation)]
     assert found[0] == found[1]
-    assert [m.training for m in training.model.modules()] == modes
-    assert torch.equal(torch.get_rng_state(), state)
-    assert all(p.grad is None and p.requires_grad for p in training.model.parameters())
+    assert changed(before, snapshot(training.model)) == []
     assert all(row["measurement"] == "key" for row in found[0][1])
 
 
@@ -198,13 +194,6 @@ def test_under_batch_norm_no_translation_depends_on_those_beside_it():
 def test_what_does_not_translate_is_the_users_mistake(kind, state, golden):
     with golden.raises(LabError):
         list(probes[kind].build(state()))
-
-
-def test_cost_grows_with_sentences_and_beam():
-    cost = {(n, b): probes["bleu"].facts.passes({"sentences": n, "beam": b}) for n in (None, 100) for b in (1, 5)}
-    assert cost[100, 1] == 100 / 25 * 20 / 2
-    assert cost[None, 1] == 10 * cost[100, 1]
-    assert cost[None, 5] == 5 * cost[None, 1]
 
 
 # --- texts

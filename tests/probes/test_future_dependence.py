@@ -63,13 +63,10 @@ def test_statistics_of_a_sentences_matrix_read_the_future(state, placement):
     assert values["future_dependence_of_matrix_norm"] > 1e-3
 
 
-def test_the_model_has_its_own_norms_again(state):
+def test_the_model_has_its_own_norms_again_and_without_layer_norms_both_are_the_same(state):
     at_init = state("post")
     first = measure(at_init)
     assert measure(at_init) == first
     assert not any(module._forward_hooks for module in at_init.model.modules())
-
-
-def test_without_layer_norms_both_are_the_same(state):
     values = measure(state("pre", norm="rms"))
     assert values["future_dependence_of_matrix_norm"] == values["future_dependence"] < 1e-12

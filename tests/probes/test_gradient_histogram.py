@@ -68,11 +68,18 @@ def test_every_weight_has_its_site_and_a_tied_table_both_of_its_uses(state):
     assert rows["decoder", None, "embedding", "table"] == rows[None, None, "output", "table"]
 
 
-def test_rows_of_a_table_that_no_token_names_are_zeros(state):
+def test_rows_of_a_table_that_no_token_names_are_zeros_and_frozen_weights_have_none(state):
     made = state("pre", tied="none", size=400)
     rows = found(gradient_histogram(made, of="sites", batches=1))
     unused = 400 - made.batches(1)[0].source.unique().count_nonzero().item()
     assert rows["encoder", None, "embedding", "table"][0.0, 0.0] == 16 * unused
+    made, frozen = state("post"), state("post")
+    for module in (frozen.model.encoder.embedding, frozen.model.decoder.embedding):
+        module.table.requires_grad_(False)
+    assert list(gradient_histogram(frozen, of="input")) == list(gradient_histogram(made, of="input"))
+    rows = found(gradient_histogram(frozen, of="sites"))
+    assert ("encoder", None, "embedding", "table") not in rows
+    assert ("encoder", 1, "feed_forward", "w1") in rows
 
 
 def test_the_next_updates_own_gradient_is_the_one_that_it_will_use(state, trained):
@@ -109,16 +116,6 @@ def test_by_the_input_it_is_the_gradient_of_what_the_embeddings_give_on(state):
         counted = rows[name, None, "embedding", "out"]
         assert (0.0, 0.0) not in counted
         close(counted, by_numpy(torch.cat(gradients)))
-
-
-def test_frozen_weights_have_no_gradient_and_do_not_hide_the_inputs(state):
-    made, frozen = state("post"), state("post")
-    for module in (frozen.model.encoder.embedding, frozen.model.decoder.embedding):
-        module.table.requires_grad_(False)
-    assert list(gradient_histogram(frozen, of="input")) == list(gradient_histogram(made, of="input"))
-    rows = found(gradient_histogram(frozen, of="sites"))
-    assert ("encoder", None, "embedding", "table") not in rows
-    assert ("encoder", 1, "feed_forward", "w1") in rows
 
 
 def test_the_next_updates_gradient_by_the_input_is_not_there(state, trained, golden):

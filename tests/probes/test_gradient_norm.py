@@ -154,9 +154,13 @@ def test_the_unbiased_square_is_unbiased_and_the_plain_one_is_not(state):
     assert sum(plain) / 2000 == pytest.approx(mu.square().sum().item() + noise, rel=0.05)
 
 
-def test_one_batch_says_nothing_of_the_noise(state):
+def test_one_batch_says_nothing_of_the_noise_and_weights_that_reach_no_logit_have_gradient_zero(state, values):
     quantities = {row["quantity"] for row in gradient_norm(state(), batches=1)}
     assert quantities == {"gradient_norm", "gradient_norm_mean", "gradient_rms"}
+    # Without cross-attention the encoder is there, and unused.
+    found = values(gradient_norm(state(cross_attention=False), batches=2), "gradient_norm")
+    assert {value for site, value in found.items() if site[0] == "encoder"} == {0.0}
+    assert all(value > 0 for site, value in found.items() if site[0] != "encoder")
 
 
 def test_biases_and_norms_are_measured_when_asked(state, values):
@@ -173,13 +177,6 @@ def test_biases_and_norms_are_measured_when_asked(state, values):
     loss.backward()
     shift = made.model.decoder.final_norm.bias.grad.norm().item()
     assert found["decoder", None, "final_norm", "shift"] == pytest.approx(shift, rel=1e-5)
-
-
-def test_weights_that_reach_no_logit_have_gradient_zero(state, values):
-    """Without cross-attention the encoder is there, and unused."""
-    found = values(gradient_norm(state(cross_attention=False), batches=2), "gradient_norm")
-    assert {value for site, value in found.items() if site[0] == "encoder"} == {0.0}
-    assert all(value > 0 for site, value in found.items() if site[0] != "encoder")
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-15, 1.0, 1e15, 1e30])

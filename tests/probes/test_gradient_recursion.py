@@ -32,19 +32,13 @@ def test_without_attention_it_is_not_the_gradient(state, values, placement):
     assert min(found.values()) > 0.1
 
 
-def test_two_products_apart_are_not_the_gradient_of_post_ln(state, values):
+def test_two_products_apart_are_the_gradient_without_a_norm_and_not_of_post_ln(state, values):
     rows = list(gradient_recursion(state("post")))
     assert min(values(rows, "recursion_error_separated").values()) > 0.05
     assert not values(gradient_recursion(state("pre")), "recursion_error_separated")
-
-
-def test_without_a_norm_the_two_products_apart_are_the_gradient(state, values):
-    """LN' = 1 commutes with everything."""
+    # LN' = 1 commutes with everything.
     found = values(gradient_recursion(state("post", norm="none")), "recursion_error_separated")
     assert max(found.values()) < 1e-12
-
-
-def test_a_stack_without_a_gradient_has_no_row(state):
     rows = list(gradient_recursion(state("pre", cross_attention=False)))
     assert {row["stack"] for row in rows} == {"decoder"}
 

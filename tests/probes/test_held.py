@@ -224,15 +224,9 @@ def test_a_scope_has_so_many_coordinates(kind, scope):
 
 
 MORE = {
-    "batches": (1, 2, 8),
-    "steps": (2, 20, 90),
-    "draws": (1, 3, 10),
-    "extra_vectors": (0, 5),
-    "operators": (1, 2),
-    "basis": (False, True),
-    "keep": (False, True),
-    "double": (False, True),
-}
+    "batches": (1, 2, 8), "steps": (2, 20, 90), "draws": (1, 3, 10), "extra_vectors": (0, 5), "operators": (1, 2),
+    "basis": (False, True), "keep": (False, True), "double": (False, True),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MORE)

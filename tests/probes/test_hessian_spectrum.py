@@ -65,25 +65,21 @@ def test_scopes_share_the_parameters_among_them(state):
     assert rest == {id(p) for p in model.parameters()} - sets["embeddings"]
 
 
-def test_adams_coordinates_need_adam(state, trained, golden):
-    rows = list(hessian_spectrum(trained(state("post")), operator="preconditioned_ggn", scope="norms", batches=1))
-    nodes, _ = quadratures(rows)[1]
-    assert nodes.min() > -1e-3 * nodes.max()
-    with golden.raises(LabError):
-        list(hessian_spectrum(state("post"), operator="preconditioned_hessian", scope="norms", batches=1))
-
-
-def test_a_loss_that_is_not_finite_is_said(state, golden):
+def test_what_has_no_spectrum_is_refused_in_a_line(state, golden, trained):
     made = state("post")
     with torch.no_grad():
         made.model.output.table.fill_(torch.nan)
     with golden.raises(LabError):
         list(hessian_spectrum(made, scope="norms", batches=1))
-
-
-def test_a_scope_without_parameters_is_said(state, golden):
     with golden.raises(LabError):
         list(hessian_spectrum(state("pre", norm="none"), scope="norms"))
+    rows = list(hessian_spectrum(trained(state("post")), operator="preconditioned_ggn", scope="norms", batches=1))
+    nodes, _ = quadratures(rows)[1]
+    assert nodes.min() > -1e-3 * nodes.max()
+    with golden.raises(LabError):
+        list(hessian_spectrum(state("post"), operator="preconditioned_hessian", scope="norms", batches=1))
+    with pytest.raises(LabError, match=r"3 parts of 2 batches.*set batches: 3"):
+        list(hessian_spectrum(state("pre"), batches=2, parts=3))
 
 
 def test_an_eigenvalue_lies_within_the_residual_of_every_node(state):
@@ -111,9 +107,12 @@ def test_the_rest_of_the_hessian_is_the_hessian_without_the_ggn(state):
     assert abs(traces["hessian_minus_ggn"]) > 1e-6
 
 
-def test_a_kept_basis_says_how_orthogonal_it_is(state):
+def test_a_kept_basis_says_how_orthogonal_it_is_and_an_error_that_is_asked_for_ends_the_draws(state):
     rows = list(hessian_spectrum(state("pre"), draws=1, steps=4, batches=1))
     assert all(0 < row["orthogonality_loss"] < 1e-12 for row in rows)
+    made = state("post", layers=1, width=4, d_ff=4)
+    few, many = (len(list(hessian_spectrum(made, batches=1, relative_error=error, most=240))) for error in (0.5, 0.01))
+    assert few < many
 
 
 def test_the_graphs_of_a_part_are_gone_before_those_of_the_next_are_made(state, monkeypatch):
@@ -128,11 +127,6 @@ def test_the_graphs_of_a_part_are_gone_before_those_of_the_next_are_made(state, 
     monkeypatch.setattr(module, "operator_at", watched)
     rows = list(hessian_spectrum(made, scope="attention_qk", batches=3, parts=3))
     assert ({row["part"] for row in rows}, len(alive)) == ({1, 2, 3}, 3)
-
-
-def test_more_parts_than_batches_are_refused(state):
-    with pytest.raises(LabError, match=r"3 parts of 2 batches.*set batches: 3"):
-        list(hessian_spectrum(state("pre"), batches=2, parts=3))
 
 
 def test_parts_of_the_batches_have_spectra_of_their_own(state):
@@ -172,12 +166,6 @@ def test_a_budget_tells_trace_norm_ends_and_density_of_the_whole_matrix(state):
     ends = torch.tensor([density["node"][0], density["node"][-1]], dtype=torch.float64)
     torch.testing.assert_close(ends, exact[[0, -1]], rtol=1e-6, atol=0)
     assert found.filter(found["draw"] > 0)["residual"].null_count() == 2 * 30
-
-
-def test_an_error_that_is_asked_for_ends_the_draws(state):
-    made = state("post", layers=1, width=4, d_ff=4)
-    few, many = (len(list(hessian_spectrum(made, batches=1, relative_error=error, most=240))) for error in (0.5, 0.01))
-    assert few < many
 
 
 @pytest.mark.parametrize("other", [{"lanczos": "papyan"}, {"tolerance": 0.1}, {"relative_error": 0.1}])

@@ -54,13 +54,17 @@ def test_pre_ln_streams_grow_within_the_bounds_of_lemma_2(state, values, ratio):
         assert found["encoder", layer, "feed_forward", "branch"] == pytest.approx(c, rel=0.12)
 
 
-def test_norms_leave_vectors_of_size_one(state, values):
+def test_every_site_along_the_stream_is_measured_and_norms_leave_vectors_of_size_one(state, values):
     post = values(hidden_norm(state("post"), batches=2), "hidden_norm_sq")
     pre = values(hidden_norm(state("pre"), batches=2), "hidden_norm_sq")
     normed = [value for site, value in post.items() if site[1] is not None and site[3] == "out"]
     normed += [value for site, value in pre.items() if site[3] == "in" or site[2] == "final_norm"]
     assert len(normed) == 10 + 10 + 2
     assert normed == pytest.approx([1.0] * len(normed), rel=1e-3)
+    found = values(hidden_norm(state("pre"), batches=1), "hidden_norm")
+    assert len(found) == 2 * (2 + 3) * 4 + 2 + 2
+    assert {site[3] for site in found if site[2] == "cross_attention"} == {"in", "branch", "sum", "out"}
+    assert {("encoder", None, "embedding", "out"), ("decoder", None, "final_norm", "out")} <= found.keys()
 
 
 def test_values_are_means_over_the_tokens_of_all_batches(state, values):
@@ -80,13 +84,6 @@ def test_values_are_means_over_the_tokens_of_all_batches(state, values):
         assert values(rows, "hidden_norm")[site] == pytest.approx(sum(norms) / len(norms), rel=1e-9)
         square = sum(norm**2 for norm in norms) / len(norms) / 16
         assert values(rows, "hidden_norm_sq")[site] == pytest.approx(square, rel=1e-9)
-
-
-def test_every_site_along_the_stream_is_measured(state, values):
-    found = values(hidden_norm(state("pre"), batches=1), "hidden_norm")
-    assert len(found) == 2 * (2 + 3) * 4 + 2 + 2
-    assert {site[3] for site in found if site[2] == "cross_attention"} == {"in", "branch", "sum", "out"}
-    assert {("encoder", None, "embedding", "out"), ("decoder", None, "final_norm", "out")} <= found.keys()
 
 
 @pytest.mark.parametrize("size", [1e25, float("inf"), float("nan")])

@@ -73,15 +73,12 @@ def test_hutchinsons_estimate_has_the_exact_mean(state, values):
     assert few != pytest.approx(exact, rel=0.01)
 
 
-def test_rows_in_blocks_are_the_same(state, monkeypatch):
+def test_rows_in_blocks_are_the_same_and_a_sentence_is_cut_with_its_padding(state, monkeypatch):
     made = state("pre")
     whole = list(io_jacobian(made))
     monkeypatch.setattr(lnlab.probes.io_jacobian, "_AT_ONCE", 5)
     for one, two in zip(whole, list(io_jacobian(made)), strict=True):
         assert one["value"] == pytest.approx(two["value"], abs=1e-12)
-
-
-def test_a_sentence_is_cut_and_its_padding_with_it(state):
     made = state("post", pads=5)
     lengths = [int(batch.source[0].count_nonzero()) for batch in made.batches(3)]
     for tokens in (1, 4, None):

@@ -35,7 +35,7 @@ def test_the_closed_form_is_the_jacobian_of_torchs_layer_norm(eps):
         torch.testing.assert_close(jacobian(norm, x), closed_form(x, eps), rtol=1e-9, atol=1e-9)
 
 
-def test_singular_values_are_1_over_sigma_and_twice_zero():
+def test_singular_values_are_1_over_sigma_twice_zero_and_with_an_epsilon_the_radial_one_eps_over_size_cubed():
     """d - 2 times; Frobenius norm sqrt(d - 2)/σ. Of an RMS norm, d - 1 times 1/rms and once zero."""
     for x in vectors():
         sigma, rms = x.std(correction=0), x.square().mean().sqrt()
@@ -44,9 +44,6 @@ def test_singular_values_are_1_over_sigma_and_twice_zero():
         assert found.norm().item() == pytest.approx(math.sqrt(WIDTH - 2) / sigma.item())
         found = torch.linalg.svdvals(jacobian(nn.RMSNorm(WIDTH, 1e-14).double(), x))
         assert (found * rms).tolist() == pytest.approx([1.0] * (WIDTH - 1) + [0.0], abs=1e-6)
-
-
-def test_with_an_epsilon_the_radial_singular_value_is_eps_over_size_cubed():
     x, eps = vectors()[0], 0.3
     size = (x.var(correction=0) + eps).item()
     found = torch.linalg.svdvals(jacobian(nn.LayerNorm(WIDTH, eps).double(), x))
@@ -126,21 +123,15 @@ def test_what_a_norm_is_given_is_what_the_stream_has_there(state, values):
     assert found == pytest.approx((1 / x.std(-1, correction=0)).mean().item(), rel=1e-6)
 
 
-def test_norms_have_the_addresses_of_their_scales(state):
+def test_norms_have_the_addresses_of_their_scales_and_without_a_norm_gradients_pass_as_they_are(state, values):
     model = state("pre").model
     scales = {site: p for site, p in parameter_uses(model) if site.tensor == "scale"}
     assert {site: norm.weight for site, norm in norm_modules(model)}.keys() == scales.keys()
     assert all(norm.weight is scales[site] for site, norm in norm_modules(model))
-
-
-def test_without_a_norm_gradients_pass_as_they_are_and_unused_stacks_have_no_row(state, values):
     made = state("post", norm="none", cross_attention=False)
     found = values(norm_jacobian(made, batches=1), "norm_gradient_ratio")
     assert {site[0] for site in found} == {"decoder"}
     assert set(found.values()) == {1.0}
-
-
-def test_a_model_without_norms_has_no_rows(state):
     assert list(norm_jacobian(state("rezero"), batches=1)) == []
 
 

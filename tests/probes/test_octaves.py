@@ -34,14 +34,11 @@ def test_counts_are_those_of_numpys_histogram_in_float64():
     assert found == {pair: n for pair, n in zip(bins, expected.tolist(), strict=True) if n}
 
 
-def test_an_edge_belongs_to_the_bin_that_begins_there_and_what_is_just_below_does_not():
+def test_edges_zeros_subnormals_infinities_and_nans_have_their_places():
     edge = torch.tensor(EDGES[:-1]).float()
     assert list(of(edge)) == list(pairwise(EDGES))
     below = torch.nextafter(edge[1:], torch.zeros(1))
     assert list(of(-below)) == list(pairwise(EDGES[:-1]))
-
-
-def test_zeros_subnormals_infinities_and_nans_have_their_places():
     x = torch.tensor([0.0, -0.0, 1e-45, 2.0**-128, 3 * 2.0**-128, 2.0**-126, math.inf, -math.inf, math.nan])
     rows = list(entry_histogram("size", {"stack": "encoder"}, [x]))
     assert [row["count"] for row in rows] == [2, 1, 1, 1, 1, 2, 1]
@@ -50,9 +47,6 @@ def test_zeros_subnormals_infinities_and_nans_have_their_places():
     assert (rows[3]["left"], rows[3]["right"]) == (3 * 2.0**-128, 2.0**-126)
     assert (rows[5]["left"], rows[5]["right"]) == (math.inf, math.inf)
     assert math.isnan(rows[6]["left"])
-
-
-def test_bins_are_where_the_next_begins():
     every = [edges(place) for place in range(1, 1021)]
     assert all(left < right for left, right in every)
     assert all(one[1] == two[0] for one, two in pairwise(every))
@@ -69,13 +63,10 @@ def test_any_shape_stride_and_precision(shape):
     assert counts(x).shape == (CODES + 1,)
 
 
-def test_several_tensors_are_counted_together():
+def test_several_tensors_are_counted_together_and_as_quotients_by_what_they_are_divided():
     x = drawn(1000)
     together = list(entry_histogram("size", {}, [x[:300].view(3, 100), torch.zeros(4), x[300:]]))
     assert together == list(entry_histogram("size", {}, [torch.cat([torch.zeros(4), x])]))
-
-
-def test_what_all_entries_are_divided_by_gives_the_counts_of_the_quotients():
     x, rate = drawn(5000), 8e-3 * 150**-0.5
     parts = [x[:300].view(3, 100), x[300:]]
     assert list(entry_histogram("size", {}, parts, rate)) == list(entry_histogram("size", {}, [x / rate]))

@@ -26,23 +26,17 @@ def test_values_are_numpys_at_every_use_of_every_parameter(state, values):
             assert found[tuple(site.row().values())] == pytest.approx(expected, rel=1e-12, abs=1e-15), site
 
 
-def test_a_tied_table_is_measured_at_each_of_its_uses(state, values):
+def test_a_tied_table_is_measured_at_each_use_and_constants_of_norms_and_placements_can_be_read(state, values):
     found = values(parameter_size(state(tied="all")), "parameter_norm")
     tables = [value for site, value in found.items() if site[3] == "table"]
     assert len(tables) == 3
     assert len(set(tables)) == 1
-
-
-def test_omega_alpha_and_the_constants_of_norms_can_be_read(state, values):
     admin = values(parameter_size(state("admin")), "parameter_mean")
     assert admin["decoder", 2, "cross_attention", "omega"] == pytest.approx(math.sqrt(7 / math.log(7) - 1))
     rezero = values(parameter_size(state("rezero")), "parameter_max")
     assert rezero["encoder", 1, None, "alpha"] == 0
     assert values(parameter_size(state("post")), "parameter_rms")["encoder", 1, "feed_forward", "scale"] == 1
-
-
-def test_fixups_factor_is_a_ratio_of_norms(state, values):
-    """w1 times L^(-1/2), L = 2 * 2 + 3 * 2 branches; fairseq's w1 is Xavier's of the same seed."""
+    # w1 times L^(-1/2), L = 2 * 2 + 3 * 2 branches; fairseq's w1 is Xavier's of the same seed.
     fixup, xavier = (
         values(parameter_size(state("fixup", tied="none", init=init)), "parameter_norm")
         for init in ("fixup", "fairseq")

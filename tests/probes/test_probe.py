@@ -13,9 +13,9 @@ from lnlab.curvature.ranks import Ranks
 from lnlab.errors import LabError
 from lnlab.execute.measure import StateGuard, measure
 from lnlab.facts import never
-from lnlab.nn.sites import parameter_uses
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
+from tests.support.traces import changed, snapshot
 
 APART = ("evaluation", "batch_evaluation", "statistics_discrepancy")
 """Probes of which tests of their own ask the same: those over a whole split, and one that looks at batch norms."""
@@ -39,35 +39,9 @@ CHOICES = {
 """What else a probe is asked for where no one choice measures all that it can."""
 
 
-def snapshot(state) -> dict:
+def seen(state) -> dict:
     """Everything about a state that a probe could change."""
-    model = state.model
-    return {
-        "identities": [(id(p), p.requires_grad, p.data_ptr()) for _, p in parameter_uses(model)],
-        "parameters": [p.detach().clone() for p in model.parameters()],
-        "gradients": [None if p.grad is None else (id(p.grad), p.grad.clone()) for p in model.parameters()],
-        "buffers": [b.clone() for b in model.buffers()],
-        "modes": [m.training for m in model.modules()],
-        "hooks": [(len(m._forward_hooks), len(m._forward_pre_hooks), len(m._backward_hooks)) for m in model.modules()],
-        "attributes": [sorted(vars(m)) for m in model.modules()],
-        "optimizer": [[k, v] for kept in state.optimizer.state.values() for k, v in copied(kept).items()],
-        "groups": [[word for word in group.items() if word[0] != "params"] for group in state.optimizer.param_groups],
-        "update": [[name, u.clone()] for name, u in state.last_update.items()],
-        "rng": torch.get_rng_state(),
-        "grad mode": torch.is_grad_enabled(),
-    }
-
-
-def copied(tensors: dict) -> dict:
-    return {name: x.clone() for name, x in tensors.items()}
-
-
-def same(one, two) -> bool:
-    if isinstance(one, torch.Tensor):
-        return torch.equal(one, two)
-    if isinstance(one, list | tuple):
-        return len(one) == len(two) and all(map(same, one, two))
-    return one == two
+    return snapshot(state.model, state.optimizer, update=state.last_update)
 
 
 def batches_of(entry, count: int) -> dict:
@@ -115,10 +89,9 @@ def used(state, trained):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_no_probe_leaves_a_trace(used, entry):
-    before = snapshot(used)
+    before = seen(used)
     assert rows_of(entry, used)
-    after = snapshot(used)
-    assert [key for key in before if not same(before[key], after[key])] == []
+    assert changed(before, seen(used)) == []
 
 
 @pytest.mark.parametrize("entry", PASSING, ids=lambda entry: entry.name)
@@ -135,12 +108,11 @@ def test_no_probe_leaves_a_trace_when_it_fails(used, entry, fails_at):
             raise RuntimeError("stop")
 
     handle = target.register_forward_hook(stop)
-    before = snapshot(used)
+    before = seen(used)
     with pytest.raises(RuntimeError, match="stop"):
         list(entry.build(used, **batches_of(entry, 3)))
-    after = snapshot(used)
+    assert changed(before, seen(used)) == []
     handle.remove()
-    assert [key for key in before if not same(before[key], after[key])] == []
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -178,15 +150,14 @@ OWN = ["gradient_norm", "gradient_histogram"]
 @pytest.mark.parametrize("name", OWN)
 def test_the_next_updates_own_gradient_costs_no_pass_and_leaves_no_trace(used, name):
     assert probes[name].facts.passes(probes.resolve({"kind": name, "batches": "step"})) == 0.0
-    before, calls = snapshot(used), []
+    before, calls = seen(used), []
     used.model.register_forward_pre_hook(lambda *_: calls.append(1))
     gradient = used.next_gradient()
     made, once = replace(used, next_gradient=lambda: gradient), len(calls)
     assert list(probes[name].build(made, batches="step"))
     used.model._forward_pre_hooks.clear()
     assert len(calls) == once
-    after = snapshot(used)
-    assert [key for key in before if not same(before[key], after[key])] == []
+    assert changed(before, seen(used)) == []
 
 
 OF_TRAINING = {"gradient_histogram": {"batches": "step"}, "update_histogram": {"rate": True}}
@@ -197,13 +168,13 @@ def test_a_probe_of_training_alone_is_not_compared_as_it_touches_nothing(used, n
     choice = probes.resolve({"kind": name, **asked})
     assert probes[name].facts.of_training(choice)
     gradient = used.next_gradient()
-    made, before = replace(used, next_gradient=lambda: gradient), snapshot(used)
+    made, before = replace(used, next_gradient=lambda: gradient), seen(used)
     own = [x.clone() for x in (*gradient.values(), *used.last_update.values())]
     monkeypatch.setattr(StateGuard, "no_trace", None)
     table, rows = measure(made, Measurement("m", made.step, choice), {"probe": probes})
     assert table == "histograms"
     assert rows
-    assert [key for key in before if not same(before[key], snapshot(used)[key])] == []
+    assert changed(before, seen(used)) == []
     assert all(map(torch.equal, own, (*gradient.values(), *used.last_update.values())))
 
 
@@ -227,14 +198,11 @@ def test_a_probe_of_training_refuses_a_state_at_rest(state, entry, golden):
         list(entry.build(state()))
 
 
-def test_batches_are_the_same_for_every_model_and_longer_lists_begin_with_shorter_ones(state):
+def test_batches_are_the_same_for_every_model_and_no_more_than_a_split_has(state, golden):
     one, two = state("post").batches(3), state("pre", layers=1).batches(5)
     assert all(torch.equal(a.source, b.source) for a, b in zip(one, two[:3], strict=True))
     other = list(islice(state(seed=2).task.batches("train", "probe"), 1))
     assert not torch.equal(one[0].source, other[0].source)
-
-
-def test_more_batches_than_a_split_has_is_the_users_mistake(state, golden):
     with golden.raises(LabError):
         state().batches(5, split="test")
     second = replace(state(), ranks=Ranks(1, 2))  # whose four are batches 2, 4, 6 and 8 of all

@@ -34,14 +34,11 @@ def test_the_law_is_the_variance_of_the_root_of_a_scaled_inverse_chi_squared(deg
     assert closed_form(degrees, sigma) == pytest.approx(square.mean() - mean**2, rel=1e-6)
 
 
-def test_the_law_is_theorem_1_as_it_is_written():
+def test_the_law_is_theorem_1_as_it_is_written_and_falls_to_its_first_order():
     for degrees in (5.0, 12.5, 40.0):
         half = (degrees - 1) / 2
         written = degrees / (degrees - 2) - degrees * 2 ** (2 * degrees - 5) / math.pi * beta(half, half) ** 2
         assert closed_form(degrees) == pytest.approx(written, rel=1e-9)
-
-
-def test_the_law_falls_and_tends_to_its_first_order():
     every = [closed_form(degrees) for degrees in (4.1, 5, 8, 20, 100, 500, 2000, 20_000)]
     assert every == sorted(every, reverse=True)
     assert closed_form(5) > 100 * closed_form(500)
@@ -72,11 +69,13 @@ def test_psi_is_the_sum_as_it_is_written():
     assert at == []
 
 
-def test_of_equally_weighted_gradients_the_law_is_exact(state):
+def test_of_equally_weighted_gradients_the_law_is_exact_and_a_memory_too_short_has_a_variance_alone(state):
     """With beta2 next to 1 psi squared is t over a chi-squared variable of t degrees."""
     found = dict(simulated(Draw(2), (1 - 1e-7,), 1.0, 40_000, [8, 20]))
     for t, psi in found.items():
         assert psi.var().item() == pytest.approx(closed_form(t), rel=0.06)
+    rows = list(psi_variance(state(), beta2=0.5, trajectories=50, steps=20))
+    assert {row["quantity"] for row in rows} == {"psi_variance", "psi_variance_of_samples", "averaged_gradients"}
 
 
 def test_rectified_the_variance_stays_and_plain_it_falls(state):
@@ -129,11 +128,6 @@ def test_several_betas_are_told_apart_by_their_memory_and_see_the_same_gradients
     assert line(other, "rectification") == line(alone, "rectification")
     with pytest.raises(LabError, match=r"finds \[1000, 1000\]; leave one"):
         list(psi_variance(made, beta2=(0.999, 0.99900001), **small))
-
-
-def test_a_memory_too_short_for_the_law_has_a_variance_alone(state):
-    rows = list(psi_variance(state(), beta2=0.5, trajectories=50, steps=20))
-    assert {row["quantity"] for row in rows} == {"psi_variance", "psi_variance_of_samples", "averaged_gradients"}
 
 
 @pytest.mark.parametrize(("steps", "points"), [(1, 5), (6, 60), (6000, 60), (1000, 4)])

@@ -51,12 +51,15 @@ def close(found, expected):
     torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-12, atol=1e-12)
 
 
-def test_a_row_times_a_jacobian_is_the_matrix_product(blocks, g):
+def test_a_row_times_a_jacobian_is_the_matrix_product_and_without_attention_that_of_feed_forward_networks(blocks, g):
     branch, norm, normed = matrices(blocks[0])
     close([times_jacobian(g, blocks[0].f, blocks[0].x)], [g @ branch])
     close([blocks[0].through_sum(g)], [g + g @ branch])
     close([blocks[0].through_norm(g)], [g @ norm])
     close([blocks[0].through_branch(g)], [g @ normed])
+    kept = without_attention(blocks)
+    assert [bool(times_jacobian(g, block.f, block.x).any()) for block in kept] == [False, True, False, True]
+    assert all(torch.equal(a.f(a.x), b.f(b.x)) for a, b in zip(kept, blocks, strict=True))
 
 
 def test_the_product_alternates_norms_and_blocks_from_the_top_down(blocks, g):
@@ -101,12 +104,6 @@ def test_the_two_products_apart_are_another_matrix(blocks, g):
     right = product_form(blocks, g)
     close(found[3:], right[3:])  # one block alone has nothing to commute
     assert (found[0] - right[0]).norm() > 0.1 * right[0].norm()
-
-
-def test_without_attention_only_feed_forward_networks_have_a_derivative(blocks, g):
-    kept = without_attention(blocks)
-    assert [bool(times_jacobian(g, block.f, block.x).any()) for block in kept] == [False, True, False, True]
-    assert all(torch.equal(a.f(a.x), b.f(b.x)) for a, b in zip(kept, blocks, strict=True))
 
 
 def test_streams_go_on_by_the_formula_of_the_placement(blocks):

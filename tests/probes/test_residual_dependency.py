@@ -119,17 +119,14 @@ def averaged(state, values, placement, quantity, seeds=4):
     return {site: sum(each[site] for each in found) / seeds for site in found[0]}
 
 
-def test_post_ln_depends_on_its_branches_alike_at_every_depth(state, values):
+def test_post_ln_depends_on_its_branches_alike_and_in_pre_ln_the_inverse_square_grows_linearly(state, values):
     """β² of a feed-forward branch is c/(1 + c), c = 4/9 for d_ff = 2 d: .31 from the first layer to the last."""
     found = averaged(state, values, "post", "own_dependency")
     for stack in SUBLAYERS:
         squares = [found[stack, n, "feed_forward", "out"] ** 2 for n in range(1, 13)]
         assert squares == pytest.approx([4 / 13] * 12, rel=0.2)
         assert sum(squares) / 12 == pytest.approx(4 / 13, rel=0.06)
-
-
-def test_in_pre_ln_the_inverse_square_grows_linearly_with_the_sublayer(state, values):
-    """R² of 1/β_ii² on the layer, for the feed-forward branches of each stack, is above .98."""
+    # R² of 1/β_ii² on the layer, for the feed-forward branches of each stack, is above .98.
     found = averaged(state, values, "pre", "own_dependency_inverse_sq")
     for stack in SUBLAYERS:
         points = torch.tensor([[n, found[stack, n, "feed_forward", "out"]] for n in range(1, 13)])
@@ -137,7 +134,7 @@ def test_in_pre_ln_the_inverse_square_grows_linearly_with_the_sublayer(state, va
         assert points[-1, 1] > 3 * points[0, 1]
 
 
-def test_a_branch_of_zeros_has_no_inverse(state, values):
+def test_a_branch_of_zeros_has_no_inverse_and_without_the_matrix_the_other_rows_are_the_same(state, values):
     made = state("pre")
     with torch.no_grad():
         made.model.encoder.layers[0].feed_forward.w2.weight.zero_()
@@ -145,14 +142,11 @@ def test_a_branch_of_zeros_has_no_inverse(state, values):
     site = ("encoder", 1, "feed_forward", "out")
     assert values(rows, "own_dependency")[site] == 0
     assert site not in values(rows, "own_dependency_inverse_sq")
+    every = list(residual_dependency(state("pre")))
+    fewer = list(residual_dependency(state("pre"), matrix=False))
+    assert fewer == [row for row in every if row["quantity"] != "residual_dependency"]
 
 
 def test_a_norm_that_is_not_linear_in_its_parts_is_the_users_mistake(golden):
     with golden.raises(LabError):
         normed_parts(nn.Tanh(), torch.ones(2, 3))
-
-
-def test_without_the_matrix_the_other_rows_are_the_same(state):
-    every = list(residual_dependency(state("pre")))
-    fewer = list(residual_dependency(state("pre"), matrix=False))
-    assert fewer == [row for row in every if row["quantity"] != "residual_dependency"]

@@ -92,7 +92,7 @@ def test_the_parameters_unit_moves_the_sharpness_and_not_the_normalized_one(stat
     assert large["normalized_sharpness"] == pytest.approx(small["normalized_sharpness"], rel=1e-5)
 
 
-def test_in_the_coordinates_of_the_optimizer(state, trained):
+def test_in_the_coordinates_of_the_optimizer_and_of_adam_at_rest(state, trained):
     made = trained(state("post", **SIZE))
     p = torch.cat([root(made.optimizer.state[p]) for p in made.model.parameters()])
     p = seen(made, torch.where(p > 0, p + 1e-4, 0.0))
@@ -100,10 +100,7 @@ def test_in_the_coordinates_of_the_optimizer(state, trained):
     largest, kept = within(matrix(made), p)
     assert found["adam_sharpness"] == pytest.approx(largest, rel=1e-5)
     assert found["adam_sharpness_excluded"] == len(p) - kept
-
-
-def test_in_the_coordinates_of_adam_at_rest(state):
-    """At initialization too; words in no batch are left out and counted."""
+    # At initialization too; words in no batch are left out and counted.
     made = state("pre", **SIZE, sentences=2, longest=4)
     found = told(sharpness(made, coordinates="adam_at_rest", batches=2, moments=3, eps=1e-3, **CLOSE))
     whole, v = matrix(made), squares(made, 3)
@@ -120,15 +117,12 @@ def test_rounding_and_a_kept_graph_move_it_little(state):
         assert rounded == pytest.approx(exact, rel=1e-2)
 
 
-def test_where_there_is_no_v_it_says_so(state, trained, golden):
+def test_where_there_is_no_v_or_no_finite_loss_it_says_so(state, trained, golden):
     with golden.raises(LabError):
         list(sharpness(state("post"), coordinates="adam", batches=1))
     made = trained(state("post"), updates=0)
     with pytest.raises(LabError, match="no second moment"):
         list(sharpness(made, coordinates="adam", batches=1))
-
-
-def test_a_loss_that_is_not_finite_is_said(state, golden):
     made = state("post")
     with torch.no_grad():
         made.model.output.table.fill_(torch.nan)

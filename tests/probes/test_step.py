@@ -41,13 +41,10 @@ def test_a_quadratic_output_has_its_closed_form(sign, batches):
     assert remainder(start, step(sign)) == pytest.approx({"encoder": 4 * 5 * batches * d**4, "decoder": 0})
 
 
-def test_a_step_leaves_the_function_as_it_is():
+def test_a_step_leaves_the_function_as_it_is_and_a_sign_of_zero_does_not_move():
     square = Square()
     start = Start(square, [BATCH])
     change(start, step(1.0))
     assert (square.w.item(), start.at["w"].item()) == (W, W)
-
-
-def test_a_sign_of_zero_does_not_move():
     start = Start(Square(), [BATCH])
     assert change(start, step(0.0)) == {"encoder": 0, "decoder": 0}

@@ -7,7 +7,7 @@ from lnlab.nn.sites import Site
 from lnlab.probes.support.stream_sums import site_sums
 
 
-def test_every_batch_is_passed_once_and_its_tokens_are_told_from_padding(state):
+def test_every_batch_is_passed_once_without_its_padding_in_float64_and_without_a_graph(state):
     made = state("pre", pads=2)
     batches = made.batches(3)
     sums = site_sums(made, 3, "train", lambda x, here: torch.stack((here.sum(), torch.tensor(x.shape[:2]).prod())))
@@ -17,8 +17,6 @@ def test_every_batch_is_passed_once_and_its_tokens_are_told_from_padding(state):
         assert sums[Site(stack, 1, "feed_forward", "sum")].tolist() == expected
     assert len(sums) == 2 * (2 + 3) * 4 + 4
 
-
-def test_terms_are_taken_in_float64_and_without_a_graph(state):
     def parts(x, _here):
         assert x.dtype == torch.float64
         assert not x.requires_grad

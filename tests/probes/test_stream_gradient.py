@@ -148,22 +148,19 @@ def test_more_batches_alike_change_nothing_and_a_batch_n_times_as_large_divides_
         assert nine[site] == pytest.approx(value / 3, rel=1e-4), site
 
 
-def test_where_nothing_is_normed_a_sum_hands_its_gradient_to_both_terms(state, values):
+def test_sites_are_those_of_branch_sum_and_out_and_a_sum_hands_its_gradient_to_both_terms(state, values):
     found = values(stream_gradient(state("pre", norm="none"), batches=2), "stream_gradient")
     sums = [site for site in found if site[3] == "sum"]
     assert len(sums) == 10
     for site in sums:
         assert found[site] == found[*site[:3], "branch"] == found[*site[:3], "out"]
-
-
-def test_sites_are_those_of_branch_sum_and_out(state, values):
     found = values(stream_gradient(state("pre"), batches=1), "stream_gradient")
     assert len(found) == 2 * 5 * 3 + 2 + 2
     assert {site[3] for site in found} == {"branch", "sum", "out"}
     assert {("encoder", None, "embedding", "out"), ("decoder", None, "final_norm", "out")} <= found.keys()
 
 
-def test_what_the_loss_does_not_depend_on_has_gradient_zero(state, values):
+def test_what_the_loss_does_not_depend_on_has_gradient_zero_and_frozen_weights_hide_none(state, values):
     """The encoder where nobody attends to it, and the branches behind ReZero's closed gates."""
     found = values(stream_gradient(state("pre", cross_attention=False), batches=1), "stream_gradient")
     assert {value for site, value in found.items() if site[0] == "encoder"} == {0.0}
@@ -172,9 +169,6 @@ def test_what_the_loss_does_not_depend_on_has_gradient_zero(state, values):
     through = {value for site, value in gated.items() if site[0] == "decoder" and site[3] == "out"}
     assert len(through) == 1
     assert min(through) > 0
-
-
-def test_frozen_weights_below_do_not_hide_the_gradient_of_the_stream(state, values):
     made, frozen = state("post"), state("post")
     for p in frozen.model.parameters():
         p.requires_grad_(False)

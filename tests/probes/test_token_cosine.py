@@ -39,26 +39,20 @@ def test_values_are_those_of_every_pair_of_every_sentence(state, values):
         assert values(rows, quantity)[SITE] == pytest.approx(expected, rel=1e-9)
 
 
-def test_tokens_all_alike_or_orthogonal():
+def test_tokens_all_alike_or_orthogonal_and_what_is_left_out():
     alone = torch.tensor([[1.0, 2, 3, 4]], dtype=torch.float64)
     x = torch.stack([alone.expand(4, 4) * torch.arange(1, 5)[:, None], torch.eye(4, dtype=torch.float64)])
     cosine, residual, n = cosine_and_residual(x, torch.ones(2, 4, dtype=torch.bool))
     assert cosine.tolist() == pytest.approx([1, 0])
     assert residual.tolist() == pytest.approx([math.sqrt(5 / 30), math.sqrt(3 / 4)])
     assert n.tolist() == [4, 4]
-
-
-def test_the_residual_is_zero_where_all_rows_are_equal_and_bounded_by_the_cosine():
-    """For vectors of one length, residual² = (1 - 1/n) (1 - cosine)."""
+    # For vectors of one length, residual² = (1 - 1/n) (1 - cosine).
     x = torch.nn.functional.normalize(torch.randn(1, 7, 5, generator=torch.Generator().manual_seed(0)).double(), dim=-1)
     cosine, residual, _ = cosine_and_residual(x, torch.ones(1, 7, dtype=torch.bool))
     assert residual.square().item() == pytest.approx(6 / 7 * (1 - cosine.item()))
     assert cosine_and_residual(x[:, :1].expand(1, 7, 5), torch.ones(1, 7, dtype=torch.bool))[1].item() == pytest.approx(
         0, abs=1e-12
     )
-
-
-def test_single_tokens_zeros_and_padding_are_left_out():
     x = torch.ones(3, 3, 2, dtype=torch.float64)
     x[0, 1] = 0
     here = torch.tensor([[True, True, True], [True, False, False], [False, False, False]])

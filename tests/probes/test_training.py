@@ -203,14 +203,11 @@ def test_amsgrad_divides_by_the_largest_so_far(state, values):
     assert found[False] == pytest.approx(math.sqrt((1 - 0.5**5) / 0.5**5), rel=1e-4)
 
 
-def test_an_optimizer_without_second_moments_is_refused(state, golden):
+def test_what_has_no_second_moments_is_refused_and_what_was_never_updated_has_no_rate(state, golden, values):
     made = state()
     optimizer = torch.optim.SGD(made.model.parameters(), lr=0.1, momentum=0.9)
     with golden.raises(LabError):
         list(adaptive_rate(stepped(made, optimizer, ones, 2)))
-
-
-def test_what_was_never_updated_has_no_rate(state, values):
     made = state("post")
     frozen = made.model.encoder.layers[0].feed_forward.w1.weight
     optimizer = torch.optim.Adam(p for p in made.model.parameters() if p is not frozen)
@@ -240,7 +237,7 @@ def test_adams_first_update_over_the_rate_is_one_wherever_there_is_a_gradient(st
     assert {row["quantity"] for row in update_histogram(made)} == {"update_over_rate_size"}
 
 
-def test_updates_by_site_are_the_sites_own(state, trained):
+def test_updates_by_site_are_the_sites_own_and_a_rate_of_zero_divides_nothing(state, trained):
     made = trained(state("pre"))
     rows = list(update_histogram(made, of="sites"))
     numbers: dict[tuple, int] = {}
@@ -248,9 +245,6 @@ def test_updates_by_site_are_the_sites_own(state, trained):
         site = (row["stack"], row["layer"], row["sublayer"], row["tensor"])
         numbers[site] = numbers.get(site, 0) + row["count"]
     assert numbers == {tuple(s.row().values()): p.numel() for s, p in parameter_uses(made.model) if p.dim() > 1}
-
-
-def test_a_rate_of_zero_divides_nothing(state, trained):
     made = replace(trained(state()), last_rate=0.0)
     assert {row["quantity"] for row in update_size(made)} == {
         *("update_rms", "update_to_weight", "update_unresolved_share")
