@@ -19,7 +19,7 @@ from lnlab.compile.sweep.grids import SweepGrid, pinned_grids
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.compile.work import ResolvedSetting
-from lnlab.errors import LabError
+from lnlab.errors import LabError, closest
 from lnlab.facts import DataFacts
 from lnlab.issues import Issue, Where
 from lnlab.registry import Choice, Flawed, Registry, Roots
@@ -83,6 +83,8 @@ def resolve_sweep(
     epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None)
     partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.issues)
     sweep = ResolvedSweep(epochs, tuple(axes), partial=partial, issues=issues)
+    unknown = [str(flaw.path[0]) for flaw in reading.issues if flaw.code == "unknown-key" and len(flaw.path) == 1]
+    misspelt = {closest(word, SETTING) for word in unknown}
     sweep_points = expand_points(merged.data, sweep_grids, sweep.issues)
     if limit is not None:
         sweep_points = _first_of_values(sweep, islice(sweep_points, _MAX_LISTED_POINTS), limit)
@@ -115,6 +117,8 @@ def resolve_sweep(
             sweep.variants.append(Variant(setting, point.method, grids))
             known[setting.identity] = sweep.variants[-1], grids
             flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=partial)]
+        # What is wrong with a part whose key is misspelt, as where an axis alone is left of it, is reported already.
+        flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] not in misspelt]
         if partial:  # a part that a point lacks may be one that a mistake, reported already, hides
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
         sweep.issues += map(point.placed, flaws)

@@ -112,6 +112,13 @@ def test_without_a_broken_sweep_it_is(plan, base):
     ]
 
 
+def test_what_only_follows_from_a_misspelt_key_is_not_told(plan, base):
+    """Of the optimizer an axis of the sweep alone would be left."""
+    spec = base + "optimzer: {kind: adam, lr: 0.1}\nsweep: [{optimizer.lr: [0.1, 0.2]}]\n"
+    (line,) = refused(plan, spec)
+    assert "'optimzer'" in line
+
+
 def test_what_only_follows_from_a_flawed_probe_is_not_told(plan, base):
     claim = "claims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm}, at_most: 1}]\n"
     (found,) = refused(plan, base.replace("{kind: gradient_norm}", "{kind: gradient_norm, batchs: 1}") + claim)
