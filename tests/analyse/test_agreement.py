@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 from pydantic import ValidationError
 from scipy.stats import kendalltau
@@ -23,7 +22,7 @@ from lnlab.analyse.convergence.agreement import (
 from lnlab.analyse.convergence.published import Guess, Printed, count_right_cells, printed_columns
 from lnlab.keys import canonical
 from lnlab.specfile.load import load_spec
-from lnlab.tables import Results, frame, table_schema
+from tests.support.results import results_of
 
 SPEC = Path(__file__).parents[2] / "specs" / "yu_convergence.yaml"
 OF = {"quantity": "converged", "rule": "learned", "split": "train"}
@@ -111,45 +110,27 @@ def printed_here(letters=LETTERS):
     return Printed.model_validate_json(canonical({"rates": RATES, "across": "norm", "tables": tables}))
 
 
-def results_of(setting, cells, gone=()):
+def converged_results(setting, cells, gone=()):
     """``cells``: norm -> a string a seed, of C, N and D (diverged), rates falling as they are printed."""
-    told, curves = [], []
+    runs = []
     for norm, seeds in cells.items():
         for seed, letters in enumerate(seeds, 1):
             for rate, letter in zip(RATES, letters, strict=True):
-                run, variant = f"{norm}{rate}-{seed}", f"{norm}{rate}"
                 own = setting(norm={"kind": norm}) | {"optimizer": {"kind": "sgd", "lr": rate}, "train": {"steps": 40}}
-                status = "diverged" if letter == "D" else None if (norm, rate, seed) in gone else "finished"
-                told.append(
-                    {"run": run, "trajectory": run, "steps": 40, "variant": variant, "seed": seed, "done": 40}
-                    | {"setting": canonical(own), "status": status, "reason": "nan" if letter == "D" else None}
+                told = [("unigram_entropy", 0, 1.0), ("loss", 0, 1.2)]
+                told += [("epoch_loss", 10 * n, 0.2 if letter == "C" else 1.1) for n in (1, 2, 3, 4)]
+                runs.append(
+                    {"variant": f"{norm}{rate}", "seed": seed, "setting": own, "steps": 40, "done": 40}
+                    | {"status": "diverged" if letter == "D" else None if (norm, rate, seed) in gone else "finished"}
+                    | {"axes": {"norm": norm, "optimizer.lr": rate}}
+                    | {"curves": [{"split": "train", "quantity": q, "step": t, "value": v} for q, t, v in told]}
                 )
-                at = {"run": run, "variant": variant, "seed": seed, "trajectory": run, "split": "train"}
-                last = 0.2 if letter == "C" else 1.1
-                rows = [("unigram_entropy", 0, 1.0), ("loss", 0, 1.2)] + [
-                    ("epoch_loss", 10 * n, last) for n in (1, 2, 3, 4)
-                ]
-                curves += [at | {"quantity": q, "step": t, "value": v} for q, t, v in rows]
-    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
-    columns = front | dict(table_schema("curves"))
-    table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
-    runs = pl.DataFrame(
-        told, schema=dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
-    )
-    axes = [
-        {"run": f"{norm}{rate}-{seed}", "axis": axis, "value": canonical(value), "label": str(value)}
-        for norm, seeds in cells.items()
-        for seed in range(1, len(seeds) + 1)
-        for rate in RATES
-        for axis, value in (("norm", norm), ("optimizer.lr", rate))
-    ]
-    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(table_schema("sites")))
-    return Results(runs, frame("axes", axes), {"sites": sites, "curves": table})
+    return results_of(runs)
 
 
 def test_cells_and_boundaries_by_hand(setting):
     found = reproduced_columns(
-        results_of(setting, {"layer": ["NCC", "CCC", "DCC"], "batch": ["NNC", "NCC", "NCN"]}), printed_here(), OF
+        converged_results(setting, {"layer": ["NCC", "CCC", "DCC"], "batch": ["NNC", "NCC", "NCN"]}), printed_here(), OF
     )
     assert complete_seeds(found) == [1, 2, 3]
     assert boundary_errors(found) == {1: 0.0, 2: (1 + 1) / 2, 3: (0 + 1) / 2}
@@ -165,17 +146,14 @@ def test_cells_and_boundaries_by_hand(setting):
     assert cohen_kappa(found) == pytest.approx((5 / 6 - chance) / (1 - chance))
 
 
-def test_half_of_the_seeds_are_no_majority(setting):
+def test_half_of_the_seeds_are_no_majority_and_one_that_lacks_a_run_is_left_out(setting):
     found = reproduced_columns(
-        results_of(setting, {"layer": ["NCC", "NNC"], "batch": ["NNC", "NNC"]}), printed_here(), OF
+        converged_results(setting, {"layer": ["NCC", "NNC"], "batch": ["NNC", "NNC"]}), printed_here(), OF
     )
     majorities = {column.printed.word: majority_cells(column) for column in found}
     assert majorities["layer"] == {0.01: True, 0.1: None, 1.0: False}
     assert majorities["batch"] == {0.01: True, 0.1: False, 1.0: False}
-
-
-def test_a_seed_that_lacks_a_run_is_left_out_and_columns_that_were_not_run_are(setting):
-    results = results_of(setting, {"layer": ["NCC", "NCC"]}, gone={("layer", 0.1, 2)})
+    results = converged_results(setting, {"layer": ["NCC", "NCC"]}, gone={("layer", 0.1, 2)})
     found = reproduced_columns(results, printed_here(), OF)
     assert [column.printed.word for column in found] == ["layer"]
     assert complete_seeds(found) == [1]
@@ -185,5 +163,5 @@ def test_a_seed_that_lacks_a_run_is_left_out_and_columns_that_were_not_run_are(s
 def test_ranks_are_kendalls_tau_b(setting):
     letters = {"layer": "NCC", "batch": "NNC", "none": "NNN", "rms": "CCC"}
     cells = {"layer": ["CCC"], "batch": ["NCC"], "none": ["NNC"], "rms": ["NCC"]}
-    found = reproduced_columns(results_of(setting, cells), printed_here(letters), OF)
+    found = reproduced_columns(converged_results(setting, cells), printed_here(letters), OF)
     assert boundary_rank_correlation(found) == pytest.approx(kendalltau([2, 1, 0, 3], [3, 2, 1, 2]).statistic)

@@ -10,10 +10,10 @@ import lnlab.analyse.convergence.boundary  # noqa: F401 - registers the quantiti
 from lnlab.analyse.convergence.boundary import boundary_index, gap_count
 from lnlab.analyse.convergence.curves import decisive_losses, loss_records
 from lnlab.errors import LabError
-from lnlab.keys import canonical
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
-from lnlab.tables import Results, frame, table_schema
+from lnlab.tables import Results
+from tests.support.results import results_of
 
 H, EPOCH = 1.0, 10
 RATES = (0.01, 0.1, 1.0)
@@ -46,37 +46,21 @@ def rows(run):
             yield EPOCH * number, split, quantity, value
 
 
-def results_of(runs, setting):
+def results_of_runs(runs, setting):
     """``runs``: (arm, rate, seed) -> ``Run``."""
-    told, curves = [], []
-    for (arm, rate, seed), run in runs.items():
-        key = f"{arm}{rate:g}-{seed}"
-        own = setting(arm) | {"optimizer": {"kind": "sgd", "lr": rate}, "train": {"steps": 40}}
-        told.append(
-            {"run": key, "trajectory": key, "steps": 40, "variant": f"{arm}{rate:g}", "seed": seed}
-            | {"setting": canonical(own), "status": run.status, "done": 40}
-            | {"reason": "loss is nan at step 12" if run.status == "diverged" else None}
-        )
-        at = {"run": key, "variant": f"{arm}{rate:g}", "seed": seed, "trajectory": key}
-        curves += [at | {"step": t, "split": s, "quantity": q, "value": x} for t, s, q, x in rows(run)]
-    columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64} | dict(table_schema("curves"))
-    table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
-    points = [
-        {"run": r["run"], "axis": axis, "value": canonical(value), "label": str(value)}
-        for r, (arm, rate, _) in zip(told, runs, strict=True)
-        for axis, value in (("placement", arm), ("optimizer.lr", rate))
-    ]
-    ended = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
-    sites = pl.DataFrame(
-        schema={"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
-        | dict(table_schema("sites"))
+    return results_of(
+        {"variant": f"{arm}{rate:g}", "seed": seed, "steps": 40, "done": 40, "status": run.status}
+        | {"setting": setting(arm) | {"optimizer": {"kind": "sgd", "lr": rate}, "train": {"steps": 40}}}
+        | {"reason": "loss is nan at step 12" if run.status == "diverged" else None}
+        | {"axes": {"placement": arm, "optimizer.lr": rate}}
+        | {"curves": [{"step": t, "split": s, "quantity": q, "value": x} for t, s, q, x in rows(run)]}
+        for (arm, rate, seed), run in runs.items()
     )
-    return Results(pl.DataFrame(told, schema=ended), frame("axes", points), {"sites": sites, "curves": table})
 
 
 @pytest.fixture
 def made(setting):
-    return lambda runs: results_of(runs, setting)
+    return lambda runs: results_of_runs(runs, setting)
 
 
 def number(results, quantity, rule="unstuck", split="train", **where):
@@ -168,15 +152,12 @@ def test_a_run_that_diverged_has_not_converged_though_it_was_never_evaluated(mad
     assert [c.curve.divergence for c in loss_records(results) if c.seed == 2] == ["loss is nan at step 12"] * 2
 
 
-def test_a_run_that_did_not_end_by_itself_is_not_judged(made):
+def test_a_run_that_did_not_end_by_itself_or_was_measured_once_is_not_judged(made):
     results = made(
         {("post", 0.1, 1): Run(), ("post", 0.1, 2): Run(status="timed_out"), ("post", 0.1, 3): Run(status=None)}
     )
     found = select_series(results, {"quantity": "converged", "rule": "learned", "split": "train"})
     assert (found.seeds, list(found.excluded), found.pending) == ([1], [2], (3,))
-
-
-def test_a_loss_that_was_measured_once_has_neither_converged_nor_not(made):
     once = (("validation", "batch_nll", ()),)
     results = made({("post", 0.1, 1): Run(others=once), ("post", 0.1, 2): Run(others=once, status="diverged")})
     for quantity in ("converged", "time_to_converge"):

@@ -1,7 +1,5 @@
 """Numbers of spectra against the eigenvalues themselves: ends, moments, negative part, outliers, the GGN's share."""
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -15,7 +13,8 @@ from lnlab.errors import LabError
 from lnlab.select.quantity import quantities
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
-from lnlab.tables import Results, frame, table_schema
+from lnlab.tables import Results
+from tests.support.results import results_of
 
 VALUES = {"hessian": [-3.0, -0.5, 0.0, 0.0, 0.25, 4.0], "ggn": [0.0, 0.0, 0.0, 0.0, 0.25, 3.0]}
 VALUES["hessian_minus_ggn"] = [-3.0, -0.5, 0.0, 0.0, 0.0, 1.0]
@@ -38,27 +37,15 @@ def exact(run, factor=1.0, **given):
         yield from spectrum_rows(run, [factor * v for v in values], [1 / 6] * 6, operator=operator, **given)
 
 
-def results_of(rows):
+def spectral_results(rows):
     """Runs of Post-LN and Pre-LN that differ in nothing else, as methods."""
-    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
-    table = pl.DataFrame(rows, schema=front | table_schema("spectra"))
-    names = table["run"].unique(maintain_order=True).to_list()
-    setting = {p: {s: {"placement": {"kind": p}, "layers": 2} for s in ("encoder", "decoder")} for p in ("post", "pre")}
-    runs, axes = [], []
-    for run in names:
-        variant, _, seed = run.rpartition("-")
-        place = variant.partition("-")[0]
-        runs.append((run, "t", 0, variant, int(seed), json.dumps(setting[place]), "finished", None, 0))
-        axes.append({"run": run, "axis": "method", "value": json.dumps(place), "number": None, "label": place})
-    text, whole = pl.String, pl.Int64
-    columns = {"run": text, "trajectory": text, "steps": whole, "variant": text, "seed": whole, "setting": text}
-    columns |= {"status": text, "reason": text, "done": whole}
-    made = pl.DataFrame(runs, schema=columns, orient="row")
-    empty = {name: pl.DataFrame(schema=front | table_schema(name)) for name in ("sites", "lines")}
-    empty["curves"] = pl.DataFrame(
-        schema={"run": pl.String, "variant": pl.String, "seed": pl.Int64} | table_schema("curves")
-    )
-    return Results(made, frame("axes", axes), {**empty, "spectra": table})
+    runs = {}
+    for row in rows:
+        place = row["variant"].partition("-")[0]
+        setting = {stack: {"placement": {"kind": place}, "layers": 2} for stack in ("encoder", "decoder")}
+        run = {"variant": row["variant"], "seed": row["seed"], "setting": setting, "axes": {"method": place}}
+        runs.setdefault(row["run"], {**run, "run": row["run"], "spectra": []})["spectra"].append(row)
+    return results_of(runs.values())
 
 
 def value(results, name, **where):
@@ -70,25 +57,20 @@ def value(results, name, **where):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("largest_eigenvalue", 4.0),
-        ("smallest_eigenvalue", -3.0),
-        ("negative_curvature", 3.0),
-        ("end_symmetry", 0.75),
-        ("curvature_trace", 0.75),
-        ("frobenius_norm", np.linalg.norm(VALUES["hessian"])),
-        ("negative_mass", 2 / 6),
-        ("relative_sharpness", 36.0),
+        ("largest_eigenvalue", 4.0), ("smallest_eigenvalue", -3.0), ("negative_curvature", 3.0),
+        ("end_symmetry", 0.75), ("curvature_trace", 0.75), ("frobenius_norm", np.linalg.norm(VALUES["hessian"])),
+        ("negative_mass", 2 / 6), ("relative_sharpness", 36.0),
     ],
-)
+)  # fmt: skip
 def test_numbers_are_those_of_the_eigenvalues(name, expected):
-    assert value(results_of([*exact("post-1")]), name) == pytest.approx(expected, rel=1e-12)
+    assert value(spectral_results([*exact("post-1")]), name) == pytest.approx(expected, rel=1e-12)
 
 
 def test_draws_are_one_quadrature_and_ends_those_of_all():
     """Two draws of one measure each: their mean, and the outermost of their nodes."""
     rows = spectrum_rows("post-1", [-1.0, 5.0], [0.9, 0.1], size=10)
     rows += spectrum_rows("post-1", [-2.0, 1.0], [0.25, 0.75], draw=2, size=10, residual=0.5)
-    found = results_of(rows)
+    found = spectral_results(rows)
     assert value(found, "curvature_trace") == pytest.approx(10 * (-0.9 + 0.5 - 0.5 + 0.75) / 2)
     assert (value(found, "largest_eigenvalue"), value(found, "smallest_eigenvalue")) == (5.0, -2.0)
     assert value(found, "negative_mass") == pytest.approx((0.9 + 0.25) / 2)
@@ -98,22 +80,19 @@ def test_draws_are_one_quadrature_and_ends_those_of_all():
 
 def test_ghosts_change_no_number_but_are_no_outliers():
     """A node split in two of half its weight; without a basis no node is counted."""
-    plain = results_of(spectrum_rows("post-1", [-1.0, 0.0, 5.0], [0.2, 0.7, 0.1], size=50))
+    plain = spectral_results(spectrum_rows("post-1", [-1.0, 0.0, 5.0], [0.2, 0.7, 0.1], size=50))
     ghost = spectrum_rows("post-1", [-1.0, 0.0, 5.0, 5.0], [0.2, 0.7, 0.05, 0.05], size=50, orthogonality_loss=None)
-    split = results_of(ghost)
+    split = spectral_results(ghost)
     for name in ("curvature_trace", "frobenius_norm", "negative_mass", "largest_eigenvalue"):
         assert value(split, name) == pytest.approx(value(plain, name))
     assert quantities["outliers"].build(plain).height == 1
     assert quantities["outliers"].build(split).is_empty()
 
 
-def test_what_is_rounding_has_no_sign():
+def test_what_is_rounding_has_no_sign_and_eigenvalues_are_counted_by_weight_beyond_each_bound():
     rows = spectrum_rows("post-1", [-9e-6, -1.1e-5, 10.0], [0.5, 0.3, 0.2], size=50)
-    assert value(results_of(rows), "negative_mass") == pytest.approx(0.3)
-
-
-def test_eigenvalues_are_counted_by_weight_beyond_each_bound():
-    found = results_of([*exact("post-1")])
+    assert value(spectral_results(rows), "negative_mass") == pytest.approx(0.3)
+    found = spectral_results([*exact("post-1")])
     for bound in (0.01, 0.1, 1.0, 2.0, 5.0):
         here = float((np.abs(VALUES["hessian"]) > bound).sum())
         assert value(found, "eigenvalues_beyond", x=bound) == pytest.approx(here)
@@ -129,10 +108,10 @@ def test_outliers_are_isolated_from_the_ends_inward():
     rows = spectrum_rows("post-1", nodes, [1 / 6] * 6, size=99)
     rows = [row | {"residual": residual} for row, residual in zip(rows, residuals, strict=True)]
     rows += spectrum_rows("post-1", [-8.0, 0.0, 5.0], [0.3, 0.3, 0.4], draw=2, size=99, residual=3.0)
-    found = results_of(rows)
+    found = spectral_results(rows)
     assert value(found, "outliers") == 3
     assert value(found, "bulk_radius") == 1.0
-    diagonalized = results_of([*exact("post-1")])
+    diagonalized = spectral_results([*exact("post-1")])
     assert quantities["outliers"].build(diagonalized).is_empty()
 
 
@@ -140,7 +119,7 @@ def test_the_share_of_the_extra_is_over_pairs_of_one_seed():
     """Pre-LN with half of the GGN and a quarter of the Hessian: ``(3 - 1.5) / (4 - 1)``, and so for squares."""
     half = [row | ({"node": 0.5 * row["node"]} if row["operator"] == "ggn" else {}) for row in exact("pre-1")]
     rows = [row | ({"node": 0.25 * row["node"]} if row["operator"] == "hessian" else {}) for row in half]
-    found = results_of([*exact("post-1"), *rows, *exact("post-2"), *exact("pre-2", 2.0)])
+    found = spectral_results([*exact("post-1"), *rows, *exact("post-2"), *exact("pre-2", 2.0)])
     assert value(found, "ggn_share_of_extra_sharpness") == pytest.approx(1.5 / 3)
     squares = [sum(v * v for v in VALUES[kind]) for kind in ("ggn", "hessian")]
     expected = squares[0] * (1 - 1 / 4) / (squares[1] * (1 - 1 / 16))
@@ -150,27 +129,25 @@ def test_the_share_of_the_extra_is_over_pairs_of_one_seed():
     assert made.numbers["value"].to_list() == pytest.approx([0.5])
 
 
-def test_without_a_pair_there_is_no_share_of_the_extra():
-    assert quantities["ggn_share_of_extra_sharpness"].build(results_of([*exact("post-1")])).is_empty()
+def test_rows_without_residuals_have_no_outliers_without_a_pair_no_share_and_spectra_stand_alone():
+    assert quantities["ggn_share_of_extra_sharpness"].build(spectral_results([*exact("post-1")])).is_empty()
+    rows = spectrum_rows("post-1", [-1.0, 5.0], [0.9, 0.1], size=10, residual=None, orthogonality_loss=None)
+    assert quantities["outliers"].build(spectral_results(rows)).is_empty()
+    assert value(spectral_results(rows), "largest_eigenvalue") == 5.0
+    whole = spectral_results(list(exact("post-1")))
+    alone = Results(whole.runs, whole.axes, {"spectra": whole.tables["spectra"]})
+    chosen = {"quantity": "largest_eigenvalue", "operator": "hessian"}
+    assert select_measured_rows(alone, chosen)["value"].to_list() == [4.0]
 
 
-def test_parts_of_the_batches_are_no_spectrum_of_their_own():
+def test_parts_of_the_batches_are_no_spectrum_of_their_own_and_two_probes_of_one_matrix_are_refused(golden):
     rows = [*exact("post-1"), *spectrum_rows("post-1", [-9.0, 9.0], [0.5, 0.5], part=1, measurement="other")]
-    found = results_of(rows)
+    found = spectral_results(rows)
     assert value(found, "largest_eigenvalue") == 4.0
     assert spectral_number(part_spectra(found), "largest_eigenvalue")["value"].to_list() == [9.0]
-
-
-def test_two_probes_of_one_matrix_are_refused_by_whoever_reads_a_number(golden):
     rows = [*exact("post-1"), *spectrum_rows("post-1", [-9.0, 9.0], [0.5, 0.5], measurement="other")]
     with golden.raises(LabError):
-        select_series(results_of(rows), {"quantity": "largest_eigenvalue", "operator": "hessian", "scope": "all"})
-
-
-def test_older_rows_without_residuals_have_no_outliers():
-    rows = spectrum_rows("post-1", [-1.0, 5.0], [0.9, 0.1], size=10, residual=None, orthogonality_loss=None)
-    assert quantities["outliers"].build(results_of(rows)).is_empty()
-    assert value(results_of(rows), "largest_eigenvalue") == 5.0
+        select_series(spectral_results(rows), {"quantity": "largest_eigenvalue", "operator": "hessian", "scope": "all"})
 
 
 def test_of_a_budget_draws_tell_moments_and_draw_0_all_else():
@@ -184,7 +161,7 @@ def test_of_a_budget_draws_tell_moments_and_draw_0_all_else():
             lean = t / (6 * radius)
             pair = spectrum_rows(f"post-{seed}", [-radius, radius], [(1 - lean) / 2, (1 + lean) / 2], draw=draw)
             rows += [{**row, "size": 6, "residual": None} for row in pair]
-    results = results_of(rows)
+    results = spectral_results(rows)
     expected = {
         "curvature_trace": [6.0, 6.0],
         "frobenius_norm": [5.0, 5.0],
@@ -197,10 +174,3 @@ def test_of_a_budget_draws_tell_moments_and_draw_0_all_else():
         assert found["value"].to_list() == pytest.approx(values), name
     beyond = quantities["eigenvalues_beyond"].build(results).filter(pl.col("x") == 2).sort("seed")
     assert beyond["value"].to_list() == pytest.approx([2, 2])
-
-
-def test_spectra_are_selected_where_no_other_table_is():
-    whole = results_of(list(exact("post-1")))
-    alone = Results(whole.runs, whole.axes, {"spectra": whole.tables["spectra"]})
-    chosen = {"quantity": "largest_eigenvalue", "operator": "hessian"}
-    assert select_measured_rows(alone, chosen)["value"].to_list() == [4.0]

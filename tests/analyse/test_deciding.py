@@ -74,21 +74,15 @@ def test_what_is_learned_is_measured_against_the_best_on_the_same_task():
     assert other.candidates[0].score == 1.0
 
 
-def test_nan_is_no_loss():
+def test_nan_is_no_loss_and_nothing_is_decided_before_every_run_has_ended_by_itself(golden):
     found = results_of({("a1", 7): nan, ("a1", 8): nan, ("a2", 7): 3.0, ("a2", 8): 3.0})
     assert decide_tuning([question("a1", "a2")], found)[0].value == 2.0
-
-
-def test_nothing_is_decided_before_every_run_has_ended_by_itself():
     assert results_of({("a1", 7): 1.0, ("a1", 8): "diverged"}).ended
     for status in ("failed", "interrupted", "timed_out", "out_of_memory"):
         assert not results_of({("a1", 7): 1.0, ("a1", 8): status}).ended
     lost = results_of({("a1", 7): 1.0})
     unknown = lost.runs.with_columns(pl.lit(None, pl.String).alias("status"))
     assert not Results(unknown, lost.axes, lost.tables).ended
-
-
-def test_a_run_that_finished_without_a_validation_loss_is_named(golden):
     found = results_of({("a1", 7): 1.0, ("a1", 8): 1.0})
     curves = found.tables["curves"].filter(pl.col("split") != "validation")
     with golden.raises(LabError):

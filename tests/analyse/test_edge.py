@@ -9,7 +9,7 @@ import torch
 
 from lnlab.analyse.quantities.edge_of_stability import rate_multiplier, stability_edge
 from lnlab.select.select import select_measured_rows
-from lnlab.tables import table_schema
+from tests.support.results import rows_of
 
 CURVATURE = 3.0
 SGD = {"kind": "sgd", "lr": 0.1, "momentum": 0.0, "nesterov": False}
@@ -41,13 +41,10 @@ def test_below_the_edge_it_settles_and_above_it_leaves(share, momentum, nesterov
     assert size < 1e-3 if share < 1 else size > 1e3
 
 
-def test_adams_edge_is_38_and_no_other_sharpness_has_one():
+def test_adams_edge_is_38_and_radam_multiplies_its_rate_as_torch_does():
     assert stability_edge(ADAM, "adam_sharpness_at_rest") == pytest.approx(38)
     assert stability_edge(ADAM, "sharpness") is stability_edge(SGD, "adam_sharpness_at_rest") is None
-
-
-def test_radam_multiplies_its_rate_as_torch_does():
-    """Where every gradient is 1, m̂ and v̂ are too: a step is the rate times what it is multiplied by."""
+    # Where every gradient is 1, m̂ and v̂ are too: a step is the rate times what it is multiplied by.
     w = torch.nn.Parameter(torch.zeros((), dtype=torch.float64))
     moving = torch.optim.RAdam([w], 1.0, (0.9, 0.98), eps=1e-30)
     for update in range(1, 200):
@@ -65,24 +62,20 @@ def found(results, quantity):
 
 def with_states(results, sharpness, rates=None):
     """With sharpnesses by (variant, seed) and step, and the rates of updates 1, 2, ..."""
-    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
-    rows = [
-        {"run": f"{v}-{s}", "variant": v, "seed": s, "step": step, "quantity": quantity, "value": value}
-        for (v, s), states in sharpness.items()
+    fronts = {(v, s): {"run": f"{v}-{s}", "variant": v, "seed": s} for v, s in sharpness}
+    sites = [
+        fronts[run] | {"step": step, "quantity": quantity, "value": value}
+        for run, states in sharpness.items()
         for step, value in states.items()
         for quantity in ("sharpness", "adam_sharpness_at_rest")
     ]
-    columns = front | dict(table_schema("sites"))
-    sites = pl.DataFrame({c: [row.get(c) for row in rows] for c in columns}, schema=columns)
-    curves = results.tables["curves"]
     told = [
-        {"run": f"{v}-{s}", "variant": v, "seed": s, "step": t, "split": "train", "quantity": "learning_rate"}
-        | {"value": rate}
-        for v, s in sharpness
+        front | {"step": t, "split": "train", "quantity": "learning_rate", "value": rate}
+        for front in fronts.values()
         for t, rate in enumerate(rates or (), 1)
     ]
-    more = pl.DataFrame({c: [row.get(c) for row in told] for c in curves.columns}, schema=curves.schema)
-    return replace(results, tables=results.tables | {"sites": sites, "curves": pl.concat([curves, more])})
+    curves = pl.concat([results.tables["curves"], rows_of("curves", told)])
+    return replace(results, tables=results.tables | {"sites": rows_of("sites", sites), "curves": curves})
 
 
 def test_a_sharpness_meets_the_rate_of_the_next_update_and_at_the_end_the_last(setting, training, trained):

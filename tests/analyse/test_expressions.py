@@ -65,14 +65,14 @@ def test_values_meet_at_the_same_place_and_a_pinned_column_is_no_place(measured)
     assert rows == expected
 
 
-def test_a_number_of_a_run_goes_with_each_layer_of_that_run(measured):
+def test_a_number_of_a_run_goes_with_each_layer_and_the_first_and_last_are_those_of_the_stack(measured):
     rows = by_place(rows_of(measured, "gradient_norm[tensor: w2] - whole"))
     assert rows == {(s, layer, None): gradient(s, layer) - (3.0 + s) for s in SEEDS for layer in LAYERS}
-
-
-def test_the_first_and_the_last_layer_are_those_of_the_stack(measured):
     rows = rows_of(measured, "gradient_norm[layer: last] / gradient_norm[layer: first]")
     assert by_place(rows) == {(s, None, t): gradient(s, 3, t) / gradient(s, 1, t) for s in SEEDS for t in ("w1", "w2")}
+    found = aligned(measured, parse_name("gradient_norm * hidden_norm"))  # of weights and of activations
+    assert found.rows.is_empty()
+    assert [rows["partners"].sum() for _, rows in found.partners] == [0, 0]
 
 
 def test_what_has_no_partner_is_left_out_and_counted(measured):
@@ -91,12 +91,6 @@ def test_what_has_no_partner_is_left_out_and_counted(measured):
         assert told.partition(": ")[2] == words
     assert set(found.keys) == {"step", "stack", "layer", "sublayer"}
     assert found.rows.height == 4
-
-
-def test_no_common_place_leaves_no_row(measured):
-    found = aligned(measured, parse_name("gradient_norm * hidden_norm"))  # of weights and of activations
-    assert found.rows.is_empty()
-    assert [rows["partners"].sum() for _, rows in found.partners] == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -119,13 +113,10 @@ def test_arithmetic_is_that_of_float64_and_nan_stays_nan(measured, formula, expe
     assert rows["value"].null_count() == 0
 
 
-def test_of_an_unmeasured_number_nothing_follows(measured):
+def test_of_an_unmeasured_number_nothing_follows_and_two_at_one_place_are_refused(measured, golden):
     unmeasured = pl.when(pl.col("quantity") == "whole").then(None).otherwise("value").alias("value")
     results = replace(measured, tables={"sites": measured.tables["sites"].with_columns(unmeasured)})
     assert rows_of(results, "min(whole, signed)")["value"].null_count() == 6
-
-
-def test_two_numbers_at_one_place_are_refused_and_never_multiplied(measured, golden):
     sites = measured.tables["sites"]
     twice = pl.concat([sites, sites.filter(quantity="whole", seed=2)])
     with golden.raises(LabError):

@@ -30,13 +30,10 @@ def test_the_seeds_of_a_line_share_bins_and_their_mean_is_the_pooled_density():
     assert np.mean(each, 0) == pytest.approx(bins.density(X))
 
 
-def test_zeros_are_in_no_bin_and_lower_the_density():
+def test_zeros_are_in_no_bin_equal_values_in_the_middle_and_what_has_no_place_is_refused():
     with_zeros = np.concatenate([X, np.zeros(100), [-1.0] * 100])
     bins = equal_bins(with_zeros, 10, log=True)
     assert bins.density(with_zeros).sum() * bins.width == pytest.approx(400 / 600)
-
-
-def test_equal_values_fill_the_bin_in_the_middle():
     bins = equal_bins([2.0, 2.0], 3, log=True)
     assert bins.density([2.0, 2.0]) == pytest.approx([0, 0, 3, 0, 0])
     assert bins.middles[2] == pytest.approx(2.0)

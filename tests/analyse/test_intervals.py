@@ -36,20 +36,14 @@ def test_on_the_log_scale_it_is_geometric():
     assert (found.low, found.high) == pytest.approx((10 * math.exp(-half), 10 * math.exp(half)))
 
 
-def test_one_seed_has_an_unbounded_interval():
+def test_one_seed_has_an_unbounded_interval_equal_ones_a_point_and_wild_ones_an_infinite_end():
     assert (t_interval([2.0]).low, t_interval([2.0]).high) == (-math.inf, math.inf)
     assert (t_interval([2.0], log=True).low, t_interval([2.0], log=True).high) == (0.0, math.inf)
-
-
-def test_equal_seeds_have_a_point_and_wild_ones_an_infinite_end():
     assert t_interval([2.0, 2.0]).low == t_interval([2.0, 2.0]).high == 2.0
     assert t_interval([1e-300, 1e300], log=True).high == math.inf
-
-
-@pytest.mark.parametrize(("values", "log"), [([], False), ([1.0, math.nan], False), ([1.0, 0.0], True)])
-def test_what_has_no_interval_is_refused(values, log):
-    with pytest.raises(ValueError, match="expected finite"):
-        t_interval(values, log=log)
+    for values, log in (([], False), ([1.0, math.nan], False), ([1.0, 0.0], True)):
+        with pytest.raises(ValueError, match="expected finite"):
+            t_interval(values, log=log)
 
 
 @pytest.mark.parametrize("n", [3, 5, 10])
@@ -60,32 +54,21 @@ def test_student_covers_what_it_says(n):
     assert covered == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / 4000))
 
 
-def test_quantiles_of_the_tables():
+def test_quantiles_are_those_of_the_tables_and_the_tail_is_the_t_tests_p():
     assert (t_quantile(2), t_quantile(4), t_quantile(9)) == pytest.approx((4.3027, 2.7764, 2.2622), abs=1e-4)
-
-
-def test_tail_is_the_t_test_s_p():
     x = RNG.normal(0.5, 1, 7)
-    assert student_p_value(x.mean(), x.std(ddof=1), 7) == pytest.approx(
-        stats.ttest_1samp(x, 0, alternative="greater").pvalue
-    )
+    expected = stats.ttest_1samp(x, 0, alternative="greater").pvalue
+    assert student_p_value(x.mean(), x.std(ddof=1), 7) == pytest.approx(expected)
     assert (student_p_value(1.0, 0.0, 5), student_p_value(-1.0, 0.0, 5)) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 5), (5, 5), (6, 6), (3, 3), (17, 40)])
-def test_clopper_pearson_is_scipy_s(k, n):
+def test_clopper_pearson_is_scipy_s_and_impossible_counts_are_refused(k, n):
     exact = stats.binomtest(k, n).proportion_ci(method="exact")
     assert clopper_pearson(k, n) == pytest.approx((exact.low, exact.high), abs=1e-12)
-
-
-def test_clopper_pearson_of_all_seeds_in_closed_form():
-    assert [clopper_pearson(n, n)[0] for n in (3, 5, 6)] == pytest.approx([0.025 ** (1 / n) for n in (3, 5, 6)])
-
-
-@pytest.mark.parametrize(("k", "n"), [(-1, 3), (4, 3), (0, 0)])
-def test_impossible_counts_are_refused(k, n):
-    with pytest.raises(ValueError, match="expected 0 <= k <= n"):
-        clopper_pearson(k, n)
+    for impossible in ((-1, 3), (4, 3), (0, 0)):
+        with pytest.raises(ValueError, match="expected 0 <= k <= n"):
+            clopper_pearson(*impossible)
 
 
 def test_the_sign_test_is_binomial():
@@ -101,13 +84,9 @@ def test_seeds_needed_is_the_smallest_that_does(sd, distance):
     assert half(n) < distance <= half(n - 1)
 
 
-def test_on_the_edge_no_number_of_seeds_decides():
-    assert seeds_needed(1.0, 0.0) is None
-    assert seeds_needed(1.0, 0.01) is None
-
-
-def test_more_than_a_hundred_seeds_are_counted_too():
+def test_on_the_edge_no_number_of_seeds_decides_and_more_than_a_hundred_are_counted():
     """With so many t is nearly normal: n = (z / distance)², and a little more."""
+    assert seeds_needed(1.0, 0.0) is seeds_needed(1.0, 0.01) is None
     normal = (stats.norm.ppf(0.975) / 0.05) ** 2
     assert normal < seeds_needed(1.0, 0.05) < normal + 4
 

@@ -41,17 +41,14 @@ def arms(setting, training, trained):
     return build
 
 
-def test_the_best_variant_learns_all_and_one_that_diverged_nothing(arms):
+def test_the_best_variant_learns_all_and_one_that_diverged_or_was_cut_short_sets_no_reference(arms):
     found = numbers(arms(good=(2.0, 2.0, 2.5), poor=(5.0, 6.5, None)), "learned_fraction")
     assert found["good", 1] == 1.0
     assert found["good", 3] == pytest.approx(3.5 / 4)
     assert found["poor", 1] == pytest.approx(0.25)
     assert found["poor", 2] == 0.0
     assert found["poor", 3] == 0.0
-
-
-def test_a_run_that_a_rule_cut_short_sets_no_reference(arms):
-    """Its last loss was lower than any other; the median of its variant ranks it worst all the same."""
+    # Its last loss was lower than any other; the median of its variant ranks it worst all the same.
     found = numbers(arms(cut=(-1.0, -1.0, 3.0), whole=(2.0, 2.0, 2.0)), "learned_fraction")
     assert found["whole", 1] == 1.0
     assert found["cut", 1] == pytest.approx(5 / 4)
@@ -65,14 +62,11 @@ def test_where_nothing_is_learned_there_is_no_fraction_but_that_of_what_diverged
         select_series(results, {"quantity": "learned_fraction", "variant": "a"})
 
 
-def test_other_tasks_are_compared_among_themselves(setting, training, trained):
+def test_other_tasks_are_compared_among_themselves_and_only_once_everything_has_run(setting, training, trained):
     variants = {"a": setting(), "b": setting() | {"task": {"kind": "translation", "corpus": {"kind": "other"}}}}
     runs = {("a", 1): trained({100: 1.0}), ("b", 1): trained({100: 3.0})}
     assert numbers(training(variants, runs), "learned_fraction") == {("a", 1): 1.0, ("b", 1): 1.0}
-
-
-def test_no_fraction_is_judged_before_everything_has_run(setting, training, trained):
-    """The reference may still fall."""
+    # The reference may still fall.
     variants = {"a": setting(), "b": setting(d_model=64)}
     runs = {("a", 1): trained({100: 3.0}), ("a", 2): trained({100: 3.0}), ("b", 1): trained({}, None)}
     found = select_series(training(variants, runs), {"quantity": "learned_fraction", "variant": "a"})

@@ -9,26 +9,25 @@ from lnlab.claims.row_digest import rows_digest
 from lnlab.errors import LabError
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
-from lnlab.tables import table_schema
+from tests.support.results import results_of
 
 CLAIM = {"id": "a", "kind": "trend", "of": {"quantity": "psi", "index": 10}, "over": "x", "direction": "up"}
 
 
 @pytest.fixture(scope="module")
-def lined(setting, experiment):
+def lined(setting):
     """``psi`` at x = 1 to 4, of two memories: memory · x + seed."""
-    results = experiment({"a": setting()}, (1, 2), lambda v, s: [{"quantity": "other", "value": 1.0}])
-    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
-    rows = [
-        {"run": f"a-{seed}", "variant": "a", "seed": seed, "step": 0, "quantity": "psi", "index": memory}
-        | {"x": float(x), "value": float(memory * x + seed)}
+    return results_of(
+        {"variant": "a", "seed": seed, "setting": setting(), "sites": [{"quantity": "other", "value": 1.0}]}
+        | {
+            "lines": [
+                {"quantity": "psi", "index": memory, "x": float(x), "value": float(memory * x + seed)}
+                for memory in (10, 1000)
+                for x in (4, 2, 1, 3)
+            ]
+        }
         for seed in (1, 2)
-        for memory in (10, 1000)
-        for x in (4, 2, 1, 3)
-    ]
-    types = front | dict(table_schema("lines"))
-    table = pl.DataFrame({c: [row.get(c) for row in rows] for c in types}, schema=types)
-    return replace(results, tables={**results.tables, "lines": table})
+    )
 
 
 def test_a_selection_names_places_on_the_line(lined):

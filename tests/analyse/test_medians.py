@@ -12,7 +12,7 @@ from lnlab.errors import LabError
 from lnlab.probes.support.octaves import entry_histogram
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
-from lnlab.tables import table_schema
+from tests.support.results import results_of
 
 
 @pytest.fixture(scope="module")
@@ -24,20 +24,16 @@ def drawn():
 
 
 @pytest.fixture(scope="module")
-def counted(setting, experiment, drawn):
+def counted(setting, drawn):
     """The same, as the probes count them."""
-    results = experiment({"a": setting()}, (1, 2), lambda v, s: [])
-    rows = [
-        {"run": f"a-{seed}", "variant": "a", "seed": seed, "step": 7, **row}
-        for (seed, stack), x in drawn.items()
-        for quantity in ("gradient_size", "update_over_rate_size")
-        for row in entry_histogram(quantity, {"stack": stack}, [torch.tensor(x * (9 if quantity[0] == "u" else 1))])
-    ]
-    types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(
-        table_schema("histograms")
-    )
-    table = pl.DataFrame({c: [row.get(c) for row in rows] for c in types}, schema=types)
-    return replace(results, tables={**results.tables, "histograms": table})
+
+    def rows(seed):
+        for (s, stack), x in drawn.items():
+            for quantity, times in (("gradient_size", 1), ("update_over_rate_size", 9)):
+                counts = entry_histogram(quantity, {"stack": stack}, [torch.tensor(x * times)]) if s == seed else ()
+                yield from ({"step": 7, **row} for row in counts)
+
+    return results_of({"variant": "a", "seed": s, "setting": setting(), "histograms": rows(s)} for s in (1, 2))
 
 
 @pytest.mark.parametrize(("quantity", "times"), [("median_gradient_size", 1), ("median_update_over_rate", 9)])

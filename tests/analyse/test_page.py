@@ -34,18 +34,12 @@ def test_the_null_distribution_is_that_of_all_orders():
         assert page_test(np.array([order], dtype=float))[0] == pytest.approx(sum(e >= total for e in every) / 120)
 
 
-def test_ties_get_mean_ranks_and_are_rounded_against_the_trend():
+def test_ties_get_mean_ranks_and_beyond_fourteen_levels_the_normal_limit_is_scipy_s():
     x = np.array([[1.0, 1.0, 2.0, 3.0]])
     assert page_test(x)[0] >= page_test(np.array([[1.0, 2.0, 3.0, 4.0]]))[0]
     assert page_test(np.ones((3, 5))) == pytest.approx((0.5, 0.5), abs=0.05)
-
-
-def test_beyond_fourteen_levels_the_normal_limit_is_scipy_s():
     x = RNG.normal(size=(6, 16)) + 0.05 * np.arange(16)
     assert page_test(x)[0] == pytest.approx(page_trend_test(x, method="asymptotic").pvalue, rel=1e-9)
-
-
-def test_exact_and_limit_agree_where_both_can_be_had():
     x = RNG.normal(size=(10, 12)) + 0.05 * np.arange(12)
     assert page_test(x)[0] == pytest.approx(page_trend_test(x, method="asymptotic").pvalue, abs=0.01)
 

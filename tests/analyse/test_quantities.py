@@ -32,27 +32,18 @@ def measured(setting, experiment):
     return experiment({"pre": setting("pre", 3, 3)}, (1, 2), rows)
 
 
-def test_the_gradient_times_the_stream_it_adds_to(measured):
+def test_the_gradient_times_the_stream_and_growth_from_layer_to_layer_are_selected_with_stored_ones(measured):
     rows = select_measured_rows(
         measured, {"quantity": "scaled_gradient_norm", "stack": "decoder", "tensor": "w2", "layer": "last"}
     )
     assert rows.sort("seed")["value"].to_list() == [12.0, 24.0]
     assert len(select_measured_rows(measured, {"quantity": "scaled_gradient_norm"})) == 6
-
-
-def test_growth_from_layer_to_layer(measured):
     rows = select_measured_rows(measured, {"quantity": "gradient_growth", "seed": 2}).sort("layer")
     assert rows["layer"].to_list() == [2, 3]
     assert rows["value"].to_list() == pytest.approx([1 / 2, 2 / 3])
-
-
-def test_stored_and_derived_ones_are_selected_together(measured):
     rows = select_measured_rows(measured, {"quantity": ["gradient_norm", "gradient_growth"], "layer": 3})
     assert set(rows["quantity"]) == {"gradient_norm", "gradient_growth"}
     assert set(STATE) <= set(rows.columns)
-
-
-def test_a_product_joins_null_sites_with_null_sites(measured):
     table = stored_rows(measured, "gradient_norm").filter(tensor="table")
     squared = quantity_product(table, table, "square")
     assert squared["value"].to_list() == [49.0, 49.0]

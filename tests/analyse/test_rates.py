@@ -55,34 +55,22 @@ def number(results, quantity, arm="post", seed=1):
 POST, PRE = [3.0, 1.0, 1.1, None], [1.0, 1.2, 4.0, 5.0]
 
 
-def test_by_hand(swept):
+def test_the_largest_stable_rate_by_hand(swept):
     results = swept(post={1: POST}, pre={1: PRE})
     assert [number(results, q) for q in EVERY] == pytest.approx([1e-3, 1.0, 1e-2, (2 + 0 + 0.1 + 8) / 4, 0])
     assert [number(results, q, "pre") for q in EVERY] == pytest.approx([1e-4, 1.0, 1e-3, (0.2 + 3 + 4) / 4, 1])
+    assert number(swept(post={1: [1.0, 5.0, 1.0, None]}, pre={1: PRE}), "max_stable_lr") == 1e-4
+    results = swept(post={1: [1.0, 1.4, 3.4, 3.6]}, pre={1: PRE})
+    assert [number(results, name) for name in ("max_stable_lr", "max_half_lr")] == [1e-3, 1e-2]
+    assert number(swept(post={1: [5.9, 5.0, 1.0, 1.01]}, pre={1: PRE}), "max_stable_lr") == 1e-1
+    results = swept(post={1: [5.0, 4.0, 5.0, None]}, pre={1: PRE})
+    assert number(results, "max_stable_lr") == 0.0
+    assert number(results, "best_lr") == 1e-3
 
 
 def test_multiples_of_a_chosen_rate_are_a_grid_of_it(swept):
     results = swept(post={1: POST}, pre={1: PRE}, times=True)
     assert [number(results, q) for q in EVERY] == pytest.approx([1e-3, 1.0, 1e-2, (2 + 0 + 0.1 + 8) / 4, 0])
-
-
-def test_a_rate_that_trains_beyond_one_that_does_not_is_not_stable(swept):
-    assert number(swept(post={1: [1.0, 5.0, 1.0, None]}, pre={1: PRE}), "max_stable_lr") == 1e-4
-
-
-def test_half_is_less_than_to_train(swept):
-    results = swept(post={1: [1.0, 1.4, 3.4, 3.6]}, pre={1: PRE})
-    assert [number(results, name) for name in ("max_stable_lr", "max_half_lr")] == [1e-3, 1e-2]
-
-
-def test_rates_too_slow_for_so_many_updates_do_not_count_against_the_best(swept):
-    assert number(swept(post={1: [5.9, 5.0, 1.0, 1.01]}, pre={1: PRE}), "max_stable_lr") == 1e-1
-
-
-def test_where_no_rate_trains_the_largest_stable_one_is_0(swept):
-    results = swept(post={1: [5.0, 4.0, 5.0, None]}, pre={1: PRE})
-    assert number(results, "max_stable_lr") == 0.0
-    assert number(results, "best_lr") == 1e-3
 
 
 def test_where_every_run_diverged_the_seed_has_failed(swept):
@@ -173,17 +161,14 @@ def test_grids_agree_with_a_loop_whatever_the_order_of_the_sweep(swept, finals, 
         assert number(results, "lr_sensitivity") == pytest.approx(expected)
 
 
-def test_the_optimum_is_the_lowest_point_of_a_parabola_in_the_logarithm_of_the_rate(swept):
+def test_the_optimum_is_the_lowest_point_of_a_parabola_and_a_flat_bottom_has_its_first_rate(swept):
     """Against losses that are one: its vertex, wherever it lies between rates of the grid."""
     for vertex in (0.4e-3, 1e-3, 2e-2):
         losses = [1 + 0.3 * math.log(rate / vertex) ** 2 for rate in RATES]
         assert number(swept(post={1: losses}, pre={1: PRE}), "optimal_lr") == pytest.approx(vertex, rel=1e-9)
+    assert number(swept(post={1: [2.0, 1.0, 1.0, 1.0]}, pre={1: PRE}), "optimal_lr") == pytest.approx(10**-2.5)
 
 
 @pytest.mark.parametrize(("losses", "optimum"), [(PRE, 1e-4), ([3.0, 1.1, 1.0, None], 1e-2), ([2.0] * 4, 1e-4)])
 def test_without_neighbours_on_both_sides_the_optimum_is_the_best_rate(swept, losses, optimum):
     assert number(swept(post={1: losses}, pre={1: PRE}), "optimal_lr") == optimum
-
-
-def test_a_flat_bottom_has_its_first_rate(swept):
-    assert number(swept(post={1: [2.0, 1.0, 1.0, 1.0]}, pre={1: PRE}), "optimal_lr") == pytest.approx(10**-2.5)

@@ -10,18 +10,10 @@ from lnlab.select.reductions import REDUCTIONS
 @pytest.mark.parametrize(
     ("word", "number"),
     [
-        ("first", 2),
-        ("last", 9),
-        ("max", 9),
-        ("min", 1),
-        ("mean", 4.5),
-        ("median", 4),
-        ("spread", 9),
-        ("last/first", 4.5),
-        ("variation", math.sqrt(10.25) / 4.5),
-        ("growth", 1.5),
+        ("first", 2), ("last", 9), ("max", 9), ("min", 1), ("mean", 4.5), ("median", 4), ("spread", 9),
+        ("last/first", 4.5), ("variation", math.sqrt(10.25) / 4.5), ("growth", 1.5),
     ],
-)
+)  # fmt: skip
 def test_by_hand(word, number):
     assert REDUCTIONS[word]([2.0, 1.0, 6.0, 9.0]) == pytest.approx(number)
 

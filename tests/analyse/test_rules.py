@@ -17,13 +17,10 @@ def trials(*losses, values=None, entropy=4.0):
     return [TuningTrial(value, tuple(each), (entropy,) * len(each)) for value, each in pairs]
 
 
-def test_the_best_has_the_lowest_median_and_not_the_lowest_loss(golden):
+def test_the_best_has_the_lowest_median_and_a_run_that_diverged_ranks_worst(golden):
     found = best(trials([3, 3, 3], [2.5, 2.5, 9], [1, 4, 4]), 2.5)
     assert (found.number, found.met, found.scores) == (1, True, (3, 2.5, 4))
     golden(found.reason)
-
-
-def test_a_run_that_diverged_ranks_worst(golden):
     assert best(trials([1, inf], [3, 3]), 3).number == 1
     found = best(trials([inf, inf], [inf, 1], [inf, inf]), inf)
     assert (found.number, found.met) == (0, False)
@@ -47,35 +44,23 @@ def test_words_and_single_candidates_have_no_edge():
     assert "beyond" not in best(trials([1]), 1).reason
 
 
-def test_the_smallest_that_fails_is_the_smallest_by_value_and_not_by_place(golden):
+def test_the_smallest_that_fails_is_the_smallest_by_value_and_the_threshold_itself_does_not_fail(golden):
     found = failing(trials([3.9], [1.0], [3.6], values=[4.0, 1.0, 2.0]), 1.0)
     assert found.number == 2
     assert found.scores == pytest.approx((0.1 / 3, 1.0, 0.4 / 3))
     golden(found.reason)
-
-
-def test_exactly_the_threshold_does_not_fail():
     two = trials([2.0], [3.5], entropy=4.0)
     assert failing(two, 2.0, below=0.25).met is False
     assert failing(two, 2.0, below=0.26).number == 1
-
-
-def test_where_none_fails_the_largest_goes_on(golden):
     found = failing(trials([2.0], [2.1], [2.2], values=[4.0, 9.0, 1.0]), 2.0)
     assert (found.number, found.met) == (1, False)
     golden(found.reason)
 
 
-def test_what_diverged_has_learned_nothing_even_where_the_entropy_is_not_known():
+def test_what_diverged_has_learned_nothing_and_without_entropy_nothing_can_be_said():
     assert trial_fractions(TuningTrial(1, (inf, 2.0), (None, 4.0)), 2.0) == [0.0, 1.0]
-
-
-def test_where_nobody_beats_the_frequencies_everything_fails():
     assert failing(trials([4.5], [4.2]), 4.2).number == 0
     assert failing(trials([inf], [inf]), inf).scores == (0.0, 0.0)
-
-
-def test_without_entropy_nothing_can_be_said_to_fail():
     with pytest.raises(LabError, match="no unigram entropy"):
         failing(trials([1.0], entropy=None), 1.0)
 

@@ -19,34 +19,22 @@ STACK = ("encoder", "decoder")
 ROW_KEYS = ("stack", "layer", "tensor", "seed")
 
 
-def test_columns_paths_and_ends_together(profiles):
-    rows = select_measured_rows(
-        profiles, {"stack": "decoder", "tensor": "w2", "layer": "last", "placement": "pre", "model.layers": 3}
-    )
+def test_columns_paths_and_ends_together_and_last_is_counted_in_the_rows_own_stack(profiles):
+    at = {"stack": "decoder", "tensor": "w2", "layer": "last", "placement": "pre", "model.layers": 3}
+    rows = select_measured_rows(profiles, at)
     assert rows["variant"].unique().to_list() == ["pre3"]
     assert rows.sort("seed")["value"].to_list() == [131.5, 132.5]
-
-
-def test_last_is_counted_in_the_row_s_own_stack(profiles):
     rows = select_measured_rows(profiles, {"variant": "mixed", "tensor": "w2", "layer": ["first", "last"], "seed": 1})
-    assert set(zip(rows["stack"], rows["layer"], strict=True)) == {
-        ("encoder", 1),
-        ("encoder", 2),
-        ("decoder", 1),
-        ("decoder", 3),
-    }
+    ends = {("encoder", 1), ("encoder", 2), ("decoder", 1), ("decoder", 3)}
+    assert set(zip(rows["stack"], rows["layer"], strict=True)) == ends
 
 
-def test_layers_by_number_and_by_null(profiles):
+def test_layers_by_number_and_by_null_and_asked_columns_are_numbers_or_words(profiles):
     assert set(select_measured_rows(profiles, {"layer": [2, None]})["layer"]) == {2, None}
     assert set(select_measured_rows(profiles, {"layer": None})["tensor"]) == {"table"}
     assert select_measured_rows(profiles, {"layer": True}).is_empty()
-
-
-def test_asked_columns_are_numbers_or_words(profiles):
     rows = select_measured_rows(profiles, {"layer": "last"}, ["decoder.layers", "placement", "stack"])
-    assert rows.schema["decoder.layers"] == pl.Float64
-    assert rows.schema["placement"] == pl.String
+    assert (rows.schema["decoder.layers"], rows.schema["placement"]) == (pl.Float64, pl.String)
     assert rows.filter(pl.col("variant") == "mixed")["decoder.layers"].unique().to_list() == [3.0]
 
 
@@ -58,15 +46,9 @@ def test_an_unknown_path_is_refused_with_the_nearest(profiles, golden):
 
 
 def test_why_empty_names_the_condition_and_what_there_is(profiles, golden):
-    told = Selected(profiles, {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w9"}).why_empty
-    golden(str(told))
-    told = Selected(profiles, {"quantity": "gradient_norm", "placement": "rezero"}).why_empty
-    golden(str(told))
-    told = Selected(profiles, {"quantity": "gradient_norm", "step": "last", "tensor": "w9"}).why_empty
-    golden(str(told))
-    assert "gradient_norm" in str(Selected(profiles, {"quantity": "gradient_nrom"}).why_empty)
-    told = Selected(profiles, {"quantity": "scaled_gradient_norm"}).why_empty
-    golden(str(told))
+    asked = [{"stack": "decoder", "tensor": "w9"}, {"placement": "rezero"}, {"step": "last", "tensor": "w9"}]
+    golden([str(Selected(profiles, {"quantity": "gradient_norm", **at}).why_empty) for at in asked])
+    golden([str(Selected(profiles, {"quantity": q}).why_empty) for q in ("gradient_nrom", "scaled_gradient_norm")])
     with golden.raises(ValueError):
         str(Selected(profiles, {"stack": "decoder"}).why_empty)
 
@@ -78,30 +60,16 @@ def test_runs_are_those_of_the_settings_measured_or_not(profiles):
     assert len(runs_with(profiles, {"placement": "post", "status": "diverged"})) == 0
 
 
-def test_rows_by_how_their_run_ended(setting, experiment):
-    told = experiment(
-        {"a": setting()},
-        (1, 2),
-        lambda v, s: [{"quantity": "q", "value": 1.0}],
-        status=lambda v, s: "finished" if s == 1 else "diverged",
-    )
-    assert select_measured_rows(told, {"quantity": "q", "status": "finished"})["seed"].to_list() == [1]
-
-
-def test_curves_are_selected_like_sites(setting, experiment):
-    curve = [
-        {"step": 5, "split": "train", "quantity": "loss", "value": 2.0},
-        {"step": 5, "split": "test", "quantity": "loss", "value": 3.0},
-    ]
-    told = experiment({"a": setting()}, (1,), lambda v, s: [], curves=curve)
-    assert select_measured_rows(told, {"quantity": "loss", "split": "test"})["value"].to_list() == [3.0]
-
-
-def test_nan_and_null_values_are_selected_as_they_are(setting, experiment):
-    rows = [{"quantity": "q", "index": 1, "value": math.nan}, {"quantity": "q", "index": None, "value": None}]
-    told = experiment({"a": setting()}, (1,), lambda v, s: rows)
-    assert math.isnan(select_measured_rows(told, {"quantity": "q", "index": 1})["value"][0])
-    assert select_measured_rows(told, {"quantity": "q", "index": None})["value"].to_list() == [None]
+def test_rows_by_how_their_run_ended_of_curves_and_of_no_number(setting, experiment):
+    curve = [{"step": 5, "split": s, "quantity": "loss", "value": x} for s, x in (("train", 2.0), ("test", 3.0))]
+    values = {"a": [{"value": 1.0}], "b": [{"index": 1, "value": math.nan}, {"index": None, "value": None}]}
+    rows = lambda v, s: [{"quantity": v, **row} for row in values[v]]  # noqa: E731
+    ended = lambda v, s: "finished" if s == 1 else "diverged"  # noqa: E731
+    told = experiment(dict.fromkeys("ab", setting()), (1, 2), rows, status=ended, curves=curve)
+    assert select_measured_rows(told, {"quantity": "a", "status": "finished"})["seed"].to_list() == [1]
+    assert select_measured_rows(told, {"quantity": "loss", "split": "test"})["value"].to_list() == [3.0] * 4
+    assert math.isnan(select_measured_rows(told, {"quantity": "b", "index": 1})["value"][0])
+    assert select_measured_rows(told, {"quantity": "b", "index": None})["value"].to_list() == [None] * 2
 
 
 def wanted(values):
@@ -111,19 +79,13 @@ def wanted(values):
 selections = st.fixed_dictionaries(
     {},
     optional={
-        "stack": wanted([*STACK, None]),
-        "layer": wanted([1, 2, 3, "first", "last", None]),
-        "tensor": wanted(["w1", "w2", "table", "q"]),
-        "seed": wanted([1, 2, 3]),
-        "placement": wanted(["post", "pre"]),
-        "decoder.placement": wanted(["post", {"kind": "pre"}]),
-        "model.layers": wanted([2, 3.0, 4]),
-        "encoder.layers": wanted([2, 3]),
-        "cross_attention": wanted([True, False]),
-        "optimizer": st.none(),
+        "stack": wanted([*STACK, None]), "layer": wanted([1, 2, 3, "first", "last", None]),
+        "tensor": wanted(["w1", "w2", "table", "q"]), "seed": wanted([1, 2, 3]), "placement": wanted(["post", "pre"]),
+        "decoder.placement": wanted(["post", {"kind": "pre"}]), "model.layers": wanted([2, 3.0, 4]),
+        "encoder.layers": wanted([2, 3]), "cross_attention": wanted([True, False]), "optimizer": st.none(),
         "norm.eps": wanted([1e-05, 1]),
     },
-)
+)  # fmt: skip
 
 
 def slow_value(setting, path):

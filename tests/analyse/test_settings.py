@@ -20,20 +20,14 @@ def parts(results):
     return {variant: setting.parts for variant, setting in settings_of(results).by_variant.items()}
 
 
-def test_a_long_path_reaches_parameters_of_choices(setting):
-    assert Setting(setting()).get("decoder.norm.eps") == 1e-05
-    assert Setting(setting()).get("task.corpus.kind") == "toy"
-
-
-def test_a_short_form_has_a_value_only_where_stacks_agree(setting):
-    assert Setting(setting(encoder=3, decoder=3)).get("model.layers") == 3
-    assert Setting(setting(encoder=3, decoder=4)).get("model.layers") is None
-    assert Setting(setting(encoder=3, decoder=4)).values("model.layers") == [3, 4]
-
-
-def test_a_short_form_below_a_choice_and_one_that_a_single_stack_has(setting):
-    assert Setting(setting()).get("norm.eps") == 1e-05
+def test_long_and_short_paths_and_a_short_form_has_a_value_only_where_stacks_agree(setting):
+    plain, equal, mixed = Setting(setting()), Setting(setting("post", 3, 3)), Setting(setting("post", 3, 4))
+    assert [plain.get(path) for path in ("decoder.norm.eps", "task.corpus.kind", "norm.eps")] == [1e-05, "toy", 1e-05]
     assert Setting(setting(cross=False)).get("cross_attention") is False
+    assert (equal.get("model.layers"), mixed.get("model.layers"), mixed.values("model.layers")) == (3, None, [3, 4])
+    known = set(plain.paths())
+    assert {"encoder.layers", "model.layers", "placement", "cross_attention", "decoder.norm.eps"} <= known
+    assert "layers" not in known
 
 
 def test_disagreeing_stacks_are_not_null(setting):
@@ -41,12 +35,6 @@ def test_disagreeing_stacks_are_not_null(setting):
     assert table.where({"model.layers": None})["variant"].to_list() == []
     assert table.where({"optimizer": None})["variant"].to_list() == ["mixed", "equal"]
     assert table.where({"optimizer.lr": None})["variant"].to_list() == ["mixed", "equal"]
-
-
-def test_paths_name_long_and_short_forms(setting):
-    known = Setting(setting()).paths()
-    assert {"encoder.layers", "model.layers", "placement", "cross_attention", "decoder.norm.eps"} <= set(known)
-    assert "layers" not in known
 
 
 def test_words_are_numbers_kinds_or_labels(profiles):
@@ -66,12 +54,8 @@ def test_kinds_alike_are_told_apart_by_their_label_or_whole(setting, experiment)
 
 def test_a_label_names_the_parameters_alone_in_which_another_of_its_kind_differs(setting, experiment):
     plain = {"kind": "batch", "eps": 1e-5, "momentum": 0.1, "naive": False}
-    norms = {
-        "a": plain,
-        "b": {**plain, "naive": True},
-        "c": {"kind": "layer", "eps": 1e-5},
-        "d": {"kind": "rms", "eps": 0.5},
-    }
+    norms = {"a": plain, "b": {**plain, "naive": True}}
+    norms |= {"c": {"kind": "layer", "eps": 1e-5}, "d": {"kind": "rms", "eps": 0.5}}
     said = {"a": "batch", "b": value_label(norms["b"]), "c": "layer", "d": value_label(norms["d"])}
     assert said["b"] == "batch (eps 1e-05, momentum 0.1, naive true)"
     called = {norm["kind"] + str(norm.get("naive")): said[name] for name, norm in norms.items()}

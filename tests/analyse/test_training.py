@@ -4,7 +4,7 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.analyse.quantities.training import sum_learning_rate
@@ -34,14 +34,11 @@ def ended(setting, training, trained):
     return training({"a": setting()}, runs)
 
 
-def test_the_final_nll_is_the_last_evaluated(ended):
+def test_the_final_nll_is_the_last_evaluated_and_the_best_of_a_run_that_diverged_is_worst(ended):
     found = numbers(ended, "final_nll")
     assert found == {("a", 1): 4.0, ("a", 2): math.inf, ("a", 3): math.inf, ("a", 4): 5.0}
     rows = select_measured_rows(ended, {"quantity": "final_nll"}).sort("seed")
     assert rows["step"].to_list() == [100, 70, 100, 40]
-
-
-def test_the_best_nll_of_a_run_that_diverged_is_worst_though_it_was_low(ended):
     assert numbers(ended, "best_nll_of_run") == {("a", 1): 3.0, ("a", 2): math.inf, ("a", 3): math.inf, ("a", 4): 5.0}
 
 
@@ -86,6 +83,7 @@ def test_a_quantity_at_sites_and_along_the_curve_is_told_apart_by_its_split(sett
     assert select_series(results, {"quantity": "loss", "split": "validation"}).numbers["value"].to_list() == [2.0]
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_rates_add_up(setting, training, trained, rates):
     curve = [

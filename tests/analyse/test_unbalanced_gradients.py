@@ -50,13 +50,10 @@ def of(frame, **conditions):
     return frame.filter(seed=1, **conditions).sort("layer")["value"].to_list()
 
 
-def test_queries_over_values_layer_by_layer(measured):
+def test_queries_over_values_layer_by_layer_and_a_square_below_zero_leaves_no_ratio(measured):
     frame = q_to_v_gradient(measured)
     assert of(frame, variant="law", sublayer="self_attention") == pytest.approx([d**1.1 for d in DIFFERENCE.values()])
     assert of(frame, variant="law", sublayer="cross_attention") == pytest.approx([0.25] * 5)
-
-
-def test_a_square_estimated_below_zero_leaves_no_ratio(measured):
     found = of(q_to_v_gradient(measured), variant="noise", sublayer="self_attention")
     assert found == [1.5, None, 0.5, 2.0, 1.0]
 
@@ -83,13 +80,10 @@ def test_the_exponent_is_that_of_the_law_and_none_where_a_layer_has_no_ratio(mea
     assert set(frame["sublayer"]) == {"self_attention"}
 
 
-def test_three_layers_are_too_few_for_an_exponent(setting, experiment):
+def test_three_layers_are_too_few_for_an_exponent_and_they_are_selected_like_any_other(setting, experiment, measured):
     some = experiment(
         {"law": setting(decoder=5)}, (1,), lambda v, s: (r for r in rows(v, s) if (r.get("layer") or 0) < 4)
     )
     assert of(qk_collapse_exponent(some)) == [None]
-
-
-def test_they_are_selected_like_any_other_quantity(measured):
     found = select_measured_rows(measured, {"quantity": "qk_collapse_exponent", "stack": "decoder", "variant": "law"})
     assert found["value"].to_list() == pytest.approx([1.1, 1.1])

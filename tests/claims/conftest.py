@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import polars as pl
 import pytest
 
 import lnlab.claims.kinds.bound
@@ -16,8 +15,7 @@ import lnlab.claims.kinds.ratio
 import lnlab.claims.kinds.status
 import lnlab.claims.kinds.trend  # noqa: F401 - registers the kinds
 from lnlab.claims.judging import judge_claim
-from lnlab.keys import canonical
-from lnlab.tables import Results, frame, table_schema
+from tests.support.results import results_of
 
 BEFORE_TESTS = {}
 """Module -> where the generator of its draws stood before its first test."""
@@ -34,13 +32,8 @@ def _draws_of_its_own(request):
 def make_setting(arm, layers=6):
     stack = {"layers": layers, "norm": {"kind": "layer"}, "placement": {"kind": arm}}
     model = {"kind": "encoder_decoder", "d_model": 128}
-    return {
-        "task": {"corpus": {"kind": "toy"}},
-        "model": model,
-        "encoder": stack,
-        "decoder": stack,
-        "train": {"steps": 0},
-    }
+    task = {"corpus": {"kind": "toy"}}
+    return {"task": task, "model": model, "encoder": stack, "decoder": stack, "train": {"steps": 0}}
 
 
 def make_experiment(arms, *, sizes=False, step=0, status=None, done=None):
@@ -49,28 +42,20 @@ def make_experiment(arms, *, sizes=False, step=0, status=None, done=None):
     Levels are layers 1, 2, ... of one run a seed; with ``sizes`` they are runs of 6, 8, 10, ... layers. None is a
     number that was not measured. ``status(arm, seed)`` is how a run ended, ``done(arm, seed)`` after how many updates.
     """
-    runs, rows, axes = [], [], []
+    runs = {}
     for arm, numbers in arms.items():
         for seed, values in enumerate(numbers, 1):
             values = np.atleast_1d(np.array(values, dtype=object)).tolist()
             for level, value in enumerate(values, 1):
                 layers = 4 + 2 * level if sizes else len(values)
-                variant = f"{arm}{layers}"
-                run = f"{variant}-{seed}"
-                if sizes or level == 1:
-                    ended = status(arm, seed) if status else "finished"
-                    run_row = {"run": run, "trajectory": run, "steps": step, "variant": variant, "seed": seed}
-                    ended = {"status": ended, "reason": None, "done": done(arm, seed) if done else step}
-                    runs.append(run_row | {"setting": canonical(make_setting(arm, layers)), **ended})
-                    axes.append({"run": run, "axis": "placement", "value": f'"{arm}"', "label": arm})
+                run = {"variant": f"{arm}{layers}", "seed": seed, "setting": make_setting(arm, layers), "steps": step}
+                run |= {"status": status(arm, seed) if status else "finished", "reason": None, "sites": []}
+                run |= {"done": done(arm, seed) if done else step, "axes": {"placement": arm}}
+                rows = runs.setdefault((arm, layers, seed), run)["sites"]
                 if value is not None:
                     site = {"stack": "decoder", "layer": None if sizes or len(values) == 1 else level, "tensor": "w2"}
-                    run_row = {"run": run, "variant": variant, "seed": seed, "step": step, "quantity": "q", **site}
-                    rows.append(run_row | {"value": float(value)})
-    columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(table_schema("sites"))
-    sites = pl.DataFrame({c: [row.get(c) for row in rows] for c in columns}, schema=columns)
-    ended = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
-    return Results(pl.DataFrame(runs, schema=ended, orient="row"), frame("axes", axes), {"sites": sites})
+                    rows.append({"step": step, "quantity": "q", **site, "value": float(value)})
+    return results_of(runs.values())
 
 
 @pytest.fixture(scope="session")

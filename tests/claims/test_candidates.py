@@ -52,15 +52,12 @@ def test_so_they_are_by_every_kind_that_compares(judged, claim):
     assert "is taken over 2 values" in found.reason
 
 
-def test_one_run_is_not_compared_with_the_best_of_several(judged, golden):
+def test_one_run_is_not_compared_with_the_best_of_several_nor_with_the_least_along_the_rates(judged, golden):
     of, to = {"quantity": "best_lr_nll", "arm": "three"}, {"quantity": "final_nll", "arm": "one"}
     found = judged("difference", of=of, to=to, at_most=0)
     golden(found.reason)
     found = judged("difference", of=to, to=of, at_least=0)
     golden(found.reason)
-
-
-def test_the_least_along_the_rates_is_a_best_rate_too(judged, golden):
     claim = {"of": {"quantity": "final_nll", "arm": "three"}, "over": "optimizer.lr", "reduce": "min", "at_most": 0}
     found = judged("difference", to={"arm": "two"}, **claim)
     golden(found.reason)
@@ -74,10 +71,7 @@ def test_as_many_other_rates_compare(judged, quantity):
     assert (found.verdict in ("undecided", "supported", "contradicted"), found.n) == (True, 8)
 
 
-def test_the_largest_rate_that_trains_is_no_best_of_several(judged):
+def test_the_largest_rate_that_trains_is_no_best_and_what_compares_nothing_takes_any_number(judged):
     of = {"quantity": "max_half_lr", "arm": "three", "reference": "best"}
     assert judged("order", of=of | {"arm": None}, over="arm", order="two < three").verdict != "ill-posed"
-
-
-def test_a_claim_that_compares_nothing_takes_any_number(judged):
     assert judged("bound", of={"quantity": "best_lr_nll", "arm": "two"}, at_most=6).verdict == "supported"

@@ -48,13 +48,10 @@ def test_a_claim_holds_if_all_that_it_cites_do_and_fails_if_one_fails(results, a
     assert found == joint_verdict([a, b])
 
 
-def test_its_reason_has_the_numbers_and_says_what_is_missing(results, golden):
+def test_its_reason_has_the_numbers_and_another_profile_is_other_evidence(results, golden):
     reason = judge_claim(CITED, replace(results, evidence=evidence(("a", "supported"), ("b", None)))).reason
     golden(reason)
     golden(judge_claim(CITED, replace(results, evidence=evidence(("a", None)))).reason)
-
-
-def test_another_profile_is_other_evidence(results):
     known = replace(results, evidence=evidence(("a", "supported"), ("b", "supported")))
     assert judge_claim(CITED, known).verdict == "supported"
     assert judge_claim({**CITED, "profile": "paper"}, known).verdict == "not testable here"

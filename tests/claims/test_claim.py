@@ -22,7 +22,7 @@ def results(experiment):
     return experiment({"a": [1.0, 1.01, 0.99, 1.02], "b": [2.0, 2.0, 2.0, 2.0]})
 
 
-def test_a_verdict_is_a_row_of_its_table(results):
+def test_a_verdict_is_a_row_of_its_table_with_defaults(results):
     found = judge_claim(
         {"id": "small", "says": "It is small.", "primary": True, "role": "prediction", **HOLDS}, results
     )
@@ -35,11 +35,10 @@ def test_a_verdict_is_a_row_of_its_table(results):
         "bound",
     )
     assert frame("verdicts", [verdict_row(found, "digest")]).height == 1
-
-
-def test_common_fields_default(results):
     found = judge_claim({"id": "x", **HOLDS}, results)
     assert (found.says, found.primary, found.role) == ("", False, "prediction")
+    found = judge_all([{"id": "x", **HOLDS}, {"id": "y", **FAILS}], results)
+    assert [(v.claim, v.verdict) for v in found] == [("x", "supported"), ("y", "contradicted")]
 
 
 @pytest.mark.parametrize(
@@ -55,11 +54,8 @@ def test_what_a_claim_requires(results, required, word):
         assert (found.estimate, found.n, found.kind) == (None, 0, "bound")
 
 
-def test_a_false_claim_whose_requirement_fails_is_not_contradicted(results):
+def test_a_requirement_that_fails_or_is_not_there_makes_it_not_testable(results, golden):
     assert judge_claim({"id": "x", "requires": [FAILS], **FAILS}, results).verdict == "not testable here"
-
-
-def test_a_requirement_that_is_not_there_makes_it_not_testable(results, golden):
     gone = HOLDS | {"of": {"quantity": "q", "placement": "c"}}
     found = judge_claim({"id": "x", "requires": [gone], **HOLDS}, results)
     assert found.verdict == "not testable here"
@@ -92,11 +88,6 @@ def test_claims_that_no_rows_could_answer_are_ill_posed_and_the_others_judged(re
     assert found[2].reason.startswith("claims.z.at_mots: ")
     assert (found[2].primary, found[2].kind, found[2].n, found[2].estimate) == (True, "bound", 0, None)
     assert found[3].reason.startswith("claims.w.requires.1.of: ")
-
-
-def test_verdicts_come_in_the_order_of_the_claims(results):
-    found = judge_all([{"id": "x", **HOLDS}, {"id": "y", **FAILS}], results)
-    assert [(v.claim, v.verdict) for v in found] == [("x", "supported"), ("y", "contradicted")]
 
 
 def test_every_kind_explains_itself():

@@ -14,20 +14,20 @@ def judged(numbers, look=1, **claim):
     return judge_claim(claim, make_experiment({"a": numbers, "b": [1.0] * len(numbers)}), look=look)
 
 
-def test_one_sided_single_looks_sum_to_what_is_printed(golden):
+def test_one_sided_single_looks_sum_to_what_is_printed_also_of_one_claim(golden):
     verdict = judged([2.0, 2.1, 1.9, 2.05, 1.95], at_least=1)
     assert error_bound(verdict) == 0.025
     sentence = error_sentence([verdict] * 6)
     golden(sentence)
     assert "among the 12 is at most 0.3, and" in error_sentence([verdict] * 12)
-
-
-def test_the_sentence_of_one_claim_speaks_of_one(golden):
     numbers = [2.0, 2.1, 1.9, 2.05, 1.95]
     golden(error_sentence([judged(numbers, at_least=1)]))
     golden(error_sentence([judged(numbers, at_least=2)]))
     twice = error_sentence([judged(numbers, look=2, at_least=1)])
     golden(twice)
+    exact = judged([2.0] * 5, at_least=1, exact=True)
+    assert error_sentence([exact]) == ""
+    assert error_sentence([]) == ""
 
 
 def test_what_is_said_of_a_bound_holds_after_rounding(golden):
@@ -46,9 +46,3 @@ def test_bounds_follow_edges_owners_and_looks(golden):
     both = [judged(numbers, at_least=1), judged(numbers, look=3, between=[1, 3])]
     golden(error_sentence(both))
     assert "2.5 to 6.88 %" in error_sentence(both)
-
-
-def test_claims_that_no_seed_decides_have_no_error():
-    exact = judged([2.0] * 5, at_least=1, exact=True)
-    assert error_sentence([exact]) == ""
-    assert error_sentence([]) == ""

@@ -1,6 +1,5 @@
 """Words that are taken back: one setting of several was judged, an arm is not at its best, or a control fails."""
 
-import json
 import math
 
 import numpy as np
@@ -18,9 +17,8 @@ from lnlab.claims.fairness.ruling import fair_finding
 from lnlab.claims.judging import judge_all, judge_claim
 from lnlab.claims.row_digest import rows_digest
 from lnlab.claims.verdict_rows import verdict_from_row, verdict_row
-from lnlab.keys import canonical
 from lnlab.select.axis_words import names_value
-from lnlab.tables import Results, frame, table_schema
+from tests.support.results import evaluated, results_of
 
 STEPS = 10
 SCATTER = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0])
@@ -34,38 +32,19 @@ def made(arms, *, quantity="final_nll", entropy=5.0):
         quantity: ``final_nll`` makes curves, any other rows at sites.
         entropy: of single tokens.
     """
-    runs, axes, rows = [], [], []
+    runs = []
     for (method, rate), means in arms.items():
-        variant = f"{method} {rate}"
         setting = {"optimizer": {"kind": "adamw", "lr": rate}, "task": {"kind": "toy"}, "train": {"steps": STEPS}}
-        setting |= {"name": method}
         for seed, offset in enumerate(SCATTER if method == "A" else np.roll(SCATTER, 2), 1):  # pairs scatter as well
-            run = f"{variant}-{seed}"
-            row = {"run": run, "trajectory": run, "steps": STEPS, "variant": variant, "seed": seed}
-            runs.append(row | {"setting": canonical(setting), "status": "finished", "reason": None, "done": STEPS})
-            for axis, value in (("method", method), ("optimizer.lr", rate)):
-                number = value if isinstance(value, float) else None
-                axis_row = {"run": run, "axis": axis, "value": json.dumps(value)}
-                axes.append(axis_row | {"number": number, "label": str(value)})
             at = dict(zip((0, STEPS), means, strict=True)) if isinstance(means, tuple) else {STEPS: means}
-            for step, mean in at.items():
-                spread = mean + 0.01 * offset if mean else 0.0
-                rows.append({"run": run, "variant": variant, "seed": seed, "step": step, "value": spread})
-    schema = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
-    base = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
-
-    def table(name, found):
-        columns = base | dict(table_schema(name))
-        return pl.DataFrame({c: [row.get(c) for row in found] for c in columns}, schema=columns)
-
-    tables = {"sites": table("sites", []), "curves": table("curves", [])}
-    if quantity == "final_nll":
-        of_nll = [row | {"quantity": "nll", "split": "validation"} for row in rows]
-        of_entropy = [row | {"quantity": "unigram_entropy", "split": "train", "value": entropy} for row in rows]
-        tables["curves"] = table("curves", of_nll + of_entropy)
-    else:
-        tables["sites"] = table("sites", [row | {"quantity": quantity} for row in rows])
-    return Results(pl.DataFrame(runs, schema=schema, orient="row"), frame("axes", axes), tables)
+            at = {step: mean + 0.01 * offset if mean else 0.0 for step, mean in at.items()}
+            rows = [{"step": step, "quantity": quantity, "value": value} for step, value in at.items()]
+            runs.append(
+                {"variant": f"{method} {rate}", "seed": seed, "setting": setting | {"name": method}, "steps": STEPS}
+                | {"axes": {"method": method, "optimizer.lr": rate}}
+                | ({"curves": evaluated(at, entropy)} if quantity == "final_nll" else {"sites": rows})
+            )
+    return results_of(runs)
 
 
 def judged(results, **claim):
@@ -102,14 +81,11 @@ def test_a_sentence_that_names_its_rate_keeps_its_word_and_its_count(says):
     assert found.elsewhere == {"optimizer.lr": (2, 3)}
 
 
-def test_a_word_that_is_the_same_everywhere_stays_and_is_counted():
+def test_a_word_that_is_the_same_everywhere_stays_and_what_is_compared_is_another_question():
     found = judged(costs(0.1, 0.2, 0.3), **COST, at_most=0.0)
     assert (found.verdict, found.elsewhere) == ("contradicted", {"optimizer.lr": (3, 3)})
     assert verdict_from_row(verdict_row(found)) == found
-
-
-def test_what_is_compared_is_another_question_at_another_value():
-    """A method, the rate that a claim compares, and one that it runs over."""
+    # A method, the rate that a claim compares, and one that it runs over.
     results = costs(0.1, -0.1, -0.1)
     of = {"quantity": "final_nll", "method": "A", "optimizer.lr": 0.1}
     assert judged(results, kind="difference", of=of, to={"optimizer.lr": 0.2}, at_least=0.0).verdict == "supported"

@@ -99,15 +99,12 @@ def test_a_bent_curve_is_one_statement_of_several(region, word, statistic):
     assert (found.verdict, found.statistic) == (word, statistic), found.reason
 
 
-def test_a_bent_curve_contradicts_by_its_least_certain_local_exponent():
+def test_a_bent_curve_contradicts_by_its_least_certain_local_exponent_of_seeds_that_agree_too(verdict):
     """So that its p in Holm's test is the largest."""
     exponents, region = local_exponents(X, curved(noise=0.1)), Region(low=3.5)
     p = [stats.ttest_1samp(column, 3.5, alternative="less").pvalue for column in exponents.T]
     member = local_exponent_member(a_place(curved(noise=0.1), region, "a", "bent"), exponents)
     assert region_p_value(member.sample, member.allowed) == pytest.approx(max(p))
-
-
-def test_seeds_that_agree_have_local_exponents_too(verdict):
     y = curved(noise=0)
     assert verdict(y, **SIZES, at_least=0.3).verdict == "supported"
     assert verdict(y, **SIZES, at_least=3.5).verdict == "contradicted"

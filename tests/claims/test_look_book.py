@@ -12,12 +12,8 @@ from lnlab.claims.look_book import LookBook
 from tests.claims.conftest import make_experiment
 
 CLAIM = {
-    "id": "it",
-    "says": "It is so.",
-    "kind": "bound",
-    "of": {"quantity": "q", "placement": "a"},
-    "at_least": 1.0,
-}
+    "id": "it", "says": "It is so.", "kind": "bound", "of": {"quantity": "q", "placement": "a"}, "at_least": 1.0,
+}  # fmt: skip
 NUMBERS = [1.5, 1.7, 1.4, 1.6, 1.3, 1.8, 1.2, 1.6, 1.5, 1.4, 1.7, 1.5]
 
 
@@ -59,12 +55,9 @@ def test_words_do_not_make_another_criterion():
 
 
 OTHERS = [
-    {"at_least": 1.1},
-    {"about": "median"},
-    {"scale": "linear"},
-    {"of": {"quantity": "q", "placement": "b"}},
+    {"at_least": 1.1}, {"about": "median"}, {"scale": "linear"}, {"of": {"quantity": "q", "placement": "b"}},
     {"kind": "ratio", "to": {"placement": "b"}},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=["range", "estimand", "scale", "selection", "kind"])
@@ -184,13 +177,18 @@ def test_declared_sizes_are_the_only_looks(golden):
     golden(beyond.reason)
 
 
-def test_a_record_survives_json_and_records_are_joined():
+def test_a_record_survives_json_and_fresh_seeds_are_a_look_too():
     book = LookBook()
     looked_at(book, 5)
     looked_at(book, 10)
     again = LookBook.from_json(book.to_json(), book.to_json())
     assert again.to_json() == book.to_json()
     assert looked_at(again, 12)[0] == 3
+    claim = {**CLAIM, "of": {**CLAIM["of"], "seed": [1, 2, 3, 4, 5]}}
+    book = LookBook()
+    (first,) = judge_all([claim], results(10), looks=book)
+    (fresh,) = judge_all([{**claim, "of": {**CLAIM["of"], "seed": [6, 7, 8, 9, 10]}}], results(10), looks=book)
+    assert (first.look, fresh.look) == (1, 2)
 
 
 def test_looks_of_the_past_belong_to_the_claim_as_it_is():
@@ -209,11 +207,3 @@ def test_looks_of_the_past_belong_to_the_claim_as_it_is():
     joined = LookBook.from_json(past, book.to_json())
     assert [look.seeds for look in joined.looks["it"]][:2] == [(1, 2, 3), (1, 2, 3, 4, 5)]
     assert looked_at(joined, 10)[0] == 3
-
-
-def test_fresh_seeds_are_a_look_too():
-    claim = {**CLAIM, "of": {**CLAIM["of"], "seed": [1, 2, 3, 4, 5]}}
-    book = LookBook()
-    (first,) = judge_all([claim], results(10), looks=book)
-    (fresh,) = judge_all([{**claim, "of": {**CLAIM["of"], "seed": [6, 7, 8, 9, 10]}}], results(10), looks=book)
-    assert (first.look, fresh.look) == (1, 2)

@@ -20,11 +20,14 @@ from lnlab.errors import LabError
 TO = {"kind": "ratio", "to": {"placement": "b"}}
 
 
-def test_levels_halve():
+def test_levels_halve_and_what_a_closed_claim_spends():
     assert [level(k) for k in (1, 2, 3)] == [0.05, 0.0125, 0.00625]
     assert [level(k, "open") for k in (1, 2, 3)] == [0.025, 0.0125, 0.00625]
     assert [level(k, [5, 10, 20]) for k in (1, 2, 3)] == [0.025, 0.0125, 0.0125]
     assert [level(k, [5, 10]) for k in (1, 2)] == [0.025, 0.025]
+    assert [spent(k) for k in (1, 2, 3)] == pytest.approx([0.05, 0.0625, 0.06875])
+    assert spent(40) == pytest.approx(0.075)
+    assert spent(40, "open") == ALPHA
 
 
 @pytest.mark.parametrize("sizes", [[5, 10], [5, 10, 20], [3, 6, 12, 24], list(range(2, 12))])
@@ -35,28 +38,17 @@ def test_declared_looks_spend_the_whole_level_and_no_more(sizes):
         level(len(sizes) + 1, sizes)
 
 
-def test_what_a_closed_claim_spends_when_it_is_looked_at_again():
-    assert [spent(k) for k in (1, 2, 3)] == pytest.approx([0.05, 0.0625, 0.06875])
-    assert spent(40) == pytest.approx(0.075)
-    assert spent(40, "open") == ALPHA
-
-
 @pytest.mark.parametrize(("alpha", "fewest"), [(0.05, 6), (0.025, 7), (0.0125, 8), (0.00625, 9)])
 def test_the_fewest_seeds_that_decide_if_all_are_alike(alpha, fewest):
     assert fewest_alike(alpha) == fewest == math.ceil(math.log(alpha / 2) / math.log(0.5))
 
 
 REFERENCE = [
-    ((0.3, 0.6), "supported", None),
-    ((0.2, 0.6), "supported", None),
-    ((-0.3, -0.1), "contradicted", "the other way"),
+    ((0.3, 0.6), "supported", None), ((0.2, 0.6), "supported", None), ((-0.3, -0.1), "contradicted", "the other way"),
     ((-0.09, 0.05), "contradicted", "no effect that matters"),
-    ((0.02, 0.05), "contradicted", "no effect that matters"),
-    ((0.02, 0.15), "smaller", "in its direction"),
-    ((-0.5, 0.15), "smaller", "direction open"),
-    ((-0.1, 0.5), "undecided", None),
-    ((0.05, 0.5), "undecided", None),
-]
+    ((0.02, 0.05), "contradicted", "no effect that matters"), ((0.02, 0.15), "smaller", "in its direction"),
+    ((-0.5, 0.15), "smaller", "direction open"), ((-0.1, 0.5), "undecided", None), ((0.05, 0.5), "undecided", None),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("ends", "word", "detail"), REFERENCE)
@@ -67,11 +59,8 @@ def test_the_words_of_a_margin_of_ours(ends, word, detail):
     assert interval_word(-high, -low, Region(high=-0.2), null) == (word, detail)  # the mirror image
 
 
-def test_without_a_zone_nothing_is_too_small_to_matter():
+def test_without_a_zone_nothing_is_too_small_and_the_source_s_own_margin_has_three_words():
     assert interval_word(-0.05, 0.05, Region(low=0.2), Null(0.0)) == ("smaller", "direction open")
-
-
-def test_the_words_of_the_source_s_own_margin():
     assert interval_word(-0.42, -0.40, Region(-0.7, -0.3)) == ("supported", None)
     assert interval_word(-0.05, 0.15, Region(low=0.2)) == ("contradicted", None)
     assert interval_word(0.1, 0.3, Region(low=0.2)) == ("undecided", None)

@@ -65,9 +65,13 @@ def test_a_share_needs_the_first_number_of_seeds_that_decides_by_the_beta_quanti
     assert alike_seeds(k, n, 1 - alpha, share=share) == next(m for m in range(n + 1, 5000) if decides(m))
 
 
-def test_half_of_the_seeds_on_either_side_are_decided_by_no_number(golden):
+def test_half_of_the_seeds_on_either_side_are_decided_by_no_number_and_declared_looks_are_the_only_ones(golden):
     assert alike_seeds(5, 10, 0.95) is None
     golden(outlook_text(None, 10, Criterion()))
+    declared = Criterion(sizes=(5, 10, 40))
+    golden(outlook_text(12, 10, declared))
+    golden(outlook_text(50, 10, declared))
+    assert further_seeds(outlook_text(50, 10, declared)) is None
 
 
 @pytest.mark.parametrize(
@@ -83,13 +87,6 @@ def test_half_of_the_seeds_on_either_side_are_decided_by_no_number(golden):
 def test_looks_are_pooled_at_doubled_numbers_unless_fresh_seeds_are_fewer(needed, seeds, words, further):
     assert outlook_text(needed, seeds, Criterion()) == words
     assert further_seeds(words) == further
-
-
-def test_declared_looks_are_the_only_ones(golden):
-    declared = Criterion(sizes=(5, 10, 40))
-    golden(outlook_text(12, 10, declared))
-    golden(outlook_text(50, 10, declared))
-    assert further_seeds(outlook_text(50, 10, declared)) is None
 
 
 def test_a_rule_alone_states_the_seeds_unless_they_would_not_do(verdict, golden):

@@ -74,12 +74,9 @@ def test_a_reference_at_another_place_is_refused(verdict, kind):
         verdict(np.ones((5, 2)), **kind, to={"layer": 1}, each=["layer"])
 
 
-def test_a_column_that_tells_no_place_is_refused(verdict):
+def test_a_column_that_tells_no_place_is_refused_and_a_statistic_said_with_its_place(verdict, golden):
     with pytest.raises(LabError, match="each"):
         verdict(np.ones((3, 2)), kind="bound", each=["seed"], at_most=2)
-
-
-def test_a_statistic_is_said_with_its_place(golden):
     place = {"stack": "encoder", "layer": 2, "sublayer": "feed_forward", "index": None}
     golden(statistic_at("exponent", place))
     assert statistic_at("exponent", {}) == "exponent"

@@ -1,7 +1,5 @@
 """What a claim compares sets its target, and a learned fraction that trains and fails is counted."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -11,36 +9,27 @@ import lnlab.claims.kinds.order
 import lnlab.claims.kinds.ratio  # noqa: F401 - registers the kinds
 from lnlab.claims.claim_scope import variants_of_claim, with_compared_reference
 from lnlab.claims.judging import judge_claim
-from lnlab.tables import Results, frame, table_schema
+from lnlab.tables import Results
+from tests.support.results import evaluated, results_of
 
 H = 6.0
-FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
 
 
 @pytest.fixture
 def trained():
     """``trained({method: {seed: {step: nll}}})``: finished runs of 100 updates; methods differ in placement."""
 
+    def setting(number):
+        stack = {"layers": 2, "placement": {"kind": f"p{number}"}, "norm": {"kind": "layer"}}
+        return {"task": {"kind": "t"}, "model": {"d_model": 8}, "encoder": stack, "train": {"steps": 100}}
+
     def build(methods):
-        runs, axes, curves = [], [], []
-        for number, (method, seeds) in enumerate(methods.items()):
-            stack = {"layers": 2, "placement": {"kind": f"p{number}"}, "norm": {"kind": "layer"}}
-            setting = {"task": {"kind": "t"}, "model": {"d_model": 8}, "encoder": stack, "train": {"steps": 100}}
-            for seed, course in seeds.items():
-                run = f"{method}-{seed}"
-                told = {"run": run, "trajectory": run, "steps": 100, "variant": method, "seed": seed, "done": 100}
-                runs.append(told | {"setting": json.dumps(setting), "status": "finished"})
-                axes.append({"run": run, "axis": "method", "value": json.dumps(method), "label": method})
-                at = {"run": run, "variant": method, "seed": seed, "trajectory": run}
-                curves += [
-                    at | {"step": t, "split": "validation", "quantity": "nll", "value": x} for t, x in course.items()
-                ]
-                curves.append(at | {"step": 0, "split": "train", "quantity": "unigram_entropy", "value": H})
-        ended = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
-        columns = FRONT | dict(table_schema("curves"))
-        sites = pl.DataFrame(schema=FRONT | {"step": pl.Int64} | dict(table_schema("sites")))
-        tables = {"sites": sites, "curves": pl.DataFrame(curves, schema=columns)}
-        return Results(pl.DataFrame(runs, schema=ended), frame("axes", axes), tables)
+        return results_of(
+            {"variant": method, "seed": seed, "setting": setting(number), "steps": 100}
+            | {"axes": {"method": method}, "curves": evaluated(course, H)}
+            for number, (method, seeds) in enumerate(methods.items())
+            for seed, course in seeds.items()
+        )
 
     return build
 

@@ -46,13 +46,10 @@ def test_levels_need_the_same_seeds(verdict):
             assert verdict(rows[:-1], **given, step=9 * trained).verdict == "undecided"
 
 
-def test_seeds_of_a_share_are_those_whose_exact_interval_lies_above_one_half():
+def test_seeds_of_a_share_and_a_chance_are_those_whose_exact_interval_decides():
     """All n of n: the lower end is the root of p^n = .025 (Clopper & Pearson, 1934)."""
     assert math.ceil(math.log(0.025) / math.log(0.5)) == fewest_alike(ONE_LOOK.level) == 6
     assert stats.binomtest(5, 5).proportion_ci(method="exact").low < 0.5
-
-
-def test_a_chance_needs_the_seeds_that_could_contradict_it():
     assert fewest_alike(ONE_LOOK.level, 0.9) == 2  # 0 of 2: at most .842; of all inside 36 would be needed
     assert stats.binomtest(0, 2).proportion_ci(method="exact").high < 0.9
     assert stats.binomtest(0, 1).proportion_ci(method="exact").high > 0.9

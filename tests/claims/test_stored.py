@@ -27,18 +27,17 @@ VERDICT = Verdict(
 )
 
 
-def test_a_verdict_survives_its_row_and_its_frame():
+def test_a_verdict_survives_its_row_and_its_frame_also_ill_posed_or_with_nan():
     assert verdict_from_row(verdict_row(VERDICT, "digest")) == VERDICT
     table = verdict_frame([VERDICT, VERDICT])
     assert table.schema == tables.table_schema("verdicts")
     assert verdicts_from_frame(table) == [VERDICT, VERDICT]
-
-
-def test_an_ill_posed_claim_survives_too():
     blank = dict.fromkeys(("estimate", "low", "high", "region_low", "region_high"))
     given = {"verdict": "ill-posed", "statistic": "trend", "n": 0, "inside": 0, "seeds": {}, "scope": "", **blank}
     ill = Verdict(**{**vars(VERDICT), **given, "reason": "q.yaml:3:9: claims.grows.of: seed 1 has 2 numbers"})
     assert verdicts_from_frame(verdict_frame([ill, VERDICT])) == [ill, VERDICT]
+    nan = Verdict(**{**vars(VERDICT), "seeds": {1: math.nan}})
+    assert math.isnan(verdict_from_row(verdict_row(nan)).seeds[1])
 
 
 def test_the_row_holds_the_seeds_in_order_and_the_digest_of_what_was_judged():
@@ -46,8 +45,3 @@ def test_the_row_holds_the_seeds_in_order_and_the_digest_of_what_was_judged():
     assert row["seeds"] == '{"1": 2.25, "2": 1.75, "10": 2.0}'
     assert row["rows"] == "digest"
     assert row.keys() == tables.JUDGED["verdicts"].keys()
-
-
-def test_a_seed_that_was_measured_as_nan_stays_nan():
-    nan = Verdict(**{**vars(VERDICT), "seeds": {1: math.nan}})
-    assert math.isnan(verdict_from_row(verdict_row(nan)).seeds[1])

@@ -9,8 +9,8 @@ import lnlab.claims.kinds.everywhere
 import lnlab.claims.kinds.table  # noqa: F401 - registers the kinds and quantities
 from lnlab.claims.judging import judge_claim
 from lnlab.errors import LabError
-from lnlab.keys import canonical
-from lnlab.tables import Results, frame, table_schema
+from lnlab.tables import Results
+from tests.support.results import results_of
 
 RATES = (1.0, 0.1, 0.01)
 OF = {"quantity": "converged", "rule": "learned", "split": "train"}
@@ -34,32 +34,23 @@ def a_setting(norm, layers, rate):
     return {"task": task, "model": model, "encoder": stack, "optimizer": optimizer, "train": {"steps": 40}}
 
 
-def results_of(*seeds, lost=None):
+def table_results(*seeds):
     """Each seed: (norm, layers) -> letters, rates falling; C learns, N does not, D diverges, ``-`` has not run."""
-    runs, curves, axes = [], [], []
+    runs = []
     for seed, cells in enumerate(seeds, 1):
         for (norm, layers), letters in cells.items():
             for rate, letter in zip(RATES, letters, strict=True):
-                variant = f"{norm}{layers} {rate}"
-                run = f"{variant} {seed}"
-                status = {"D": "diverged", "-": None, "T": "timed_out"}.get(letter, "finished")
-                runs.append(
-                    {"run": run, "trajectory": run, "steps": 40, "variant": variant, "seed": seed, "done": 40}
-                    | {"setting": canonical(a_setting(norm, layers, rate)), "status": status}
-                    | {"reason": "loss is nan" if letter == "D" else None}
-                )
-                for axis, value in (("norm", norm), ("model.layers", layers), ("optimizer.lr", rate)):
-                    axes.append({"run": run, "axis": axis, "value": canonical(value), "label": str(value)})
-                at = {"run": run, "variant": variant, "seed": seed, "trajectory": run, "split": "train"}
                 told = [("unigram_entropy", 0, 1.0), ("loss", 0, 1.2)]
                 told += [("epoch_loss", 10 * n, 0.2 if letter == "C" else 1.1) for n in (1, 2, 3, 4)]
-                curves += [at | {"quantity": q, "step": t, "value": v} for q, t, v in told if letter not in "-T"]
-    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
-    columns = front | dict(table_schema("curves"))
-    table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
-    ended = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
-    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(table_schema("sites")))
-    return Results(pl.DataFrame(runs, schema=ended), frame("axes", axes), {"sites": sites, "curves": table})
+                told = told if letter not in "-T" else []
+                runs.append(
+                    {"variant": f"{norm}{layers} {rate}", "seed": seed, "setting": a_setting(norm, layers, rate)}
+                    | {"steps": 40, "done": 40, "reason": "loss is nan" if letter == "D" else None}
+                    | {"status": {"D": "diverged", "-": None, "T": "timed_out"}.get(letter, "finished")}
+                    | {"axes": {"norm": norm, "model.layers": layers, "optimizer.lr": rate}}
+                    | {"curves": [{"split": "train", "quantity": q, "step": t, "value": v} for q, t, v in told]}
+                )
+    return results_of(runs)
 
 
 def judged(results, kind, **given):
@@ -72,7 +63,7 @@ def moved(**columns):
 
 
 def test_a_table_as_printed_is_supported_and_says_how_far_it_agrees(golden):
-    found = judged(results_of(*[AS_PRINTED] * 5), "table", cells=CELLS, guesses={"all": [{"at_most": 0.1}]})
+    found = judged(table_results(*[AS_PRINTED] * 5), "table", cells=CELLS, guesses={"all": [{"at_most": 0.1}]})
     assert (found.verdict, found.estimate, found.n, found.inside) == ("supported", 0.0, 5, 5)
     assert (found.region_low, found.region_high) == (None, 0.5)
     golden(found.reason)
@@ -92,46 +83,43 @@ def test_a_table_as_printed_is_supported_and_says_how_far_it_agrees(golden):
     ],
 )
 def test_boundaries_decide(seeds, word):
-    assert judged(results_of(*seeds), "table", cells=CELLS).verdict == word
+    assert judged(table_results(*seeds), "table", cells=CELLS).verdict == word
 
 
-def test_the_interval_is_students_over_seeds():
+def test_the_interval_is_students_over_seeds_and_cells_per_seed_are_counted_from_two_on(golden):
     seeds = [AS_PRINTED, moved(layer1="NNC"), AS_PRINTED, moved(batch1="CCC", layer5="NNC"), AS_PRINTED]
-    found = judged(results_of(*seeds), "table", cells=CELLS)
+    found = judged(table_results(*seeds), "table", cells=CELLS)
     numbers = [0, 0.25, 0, 0.5, 0]
     low, high = stats.t.interval(0.95, 4, sum(numbers) / 5, stats.sem(numbers))
     assert (found.low, found.high) == pytest.approx((low, high))
     assert list(found.seeds.values()) == numbers
-
-
-def test_cells_per_seed_are_counted_from_two_seeds_on(golden):
-    one, two = (judged(results_of(*[moved(layer1="NNC")] * n), "table", cells=CELLS).reason for n in (1, 2))
+    one, two = (judged(table_results(*[moved(layer1="NNC")] * n), "table", cells=CELLS).reason for n in (1, 2))
     assert "of cells per seed" not in one
     golden(two)
 
 
 def test_a_run_that_diverged_has_not_converged_and_one_that_was_lost_takes_its_seed(golden):
-    found = judged(results_of(*[moved(layer1="DCC", batch5="DDN")] * 5), "table", cells=CELLS)
+    found = judged(table_results(*[moved(layer1="DCC", batch5="DDN")] * 5), "table", cells=CELLS)
     assert (found.verdict, found.estimate) == ("supported", 0.0)
-    lost = judged(results_of(*[AS_PRINTED] * 5, moved(layer1="TCC")), "table", cells=CELLS)
+    lost = judged(table_results(*[AS_PRINTED] * 5, moved(layer1="TCC")), "table", cells=CELLS)
     assert (lost.verdict, lost.n) == ("supported", 5)
     assert "1 of 6 seeds left out (timed_out)" in lost.reason
-    waits = judged(results_of(*[AS_PRINTED] * 5, moved(layer1="-CC")), "table", cells=CELLS)
+    waits = judged(table_results(*[AS_PRINTED] * 5, moved(layer1="-CC")), "table", cells=CELLS)
     assert waits.verdict == "undecided"
     golden(waits.reason)
 
 
 def test_columns_that_were_not_run_are_told_and_without_any_it_is_not_testable():
     shallow = {key: letters for key, letters in AS_PRINTED.items() if key[1] == 1}
-    found = judged(results_of(*[shallow] * 5), "table", cells=CELLS, guesses={"all": [{"at_most": 0.1}]})
+    found = judged(table_results(*[shallow] * 5), "table", cells=CELLS, guesses={"all": [{"at_most": 0.1}]})
     assert "only 2 of 4 columns were run" in found.reason
     assert "“all” 6, of 6" in found.reason
     other = {("rms", 1): "NCC"}
-    assert judged(results_of(other), "table", cells=CELLS).verdict == "not testable here"
+    assert judged(table_results(other), "table", cells=CELLS).verdict == "not testable here"
 
 
 def test_a_run_with_several_numbers_is_refused(golden):
-    results = results_of(*[AS_PRINTED] * 5)
+    results = table_results(*[AS_PRINTED] * 5)
     again = results.tables["curves"].filter(quantity="loss").with_columns(quantity=pl.lit("nll"))
     later = again.with_columns(pl.col("step") + 40)
     twice = Results(
@@ -143,7 +131,7 @@ def test_a_run_with_several_numbers_is_refused(golden):
 
 
 def test_a_table_is_of_what_converged_and_its_margins_are_in_order():
-    results = results_of(AS_PRINTED)
+    results = table_results(AS_PRINTED)
     with pytest.raises(LabError, match="write quantity: converged"):
         judged(results, "table", cells=CELLS, of={**OF, "quantity": "time_to_converge"})
     with pytest.raises(LabError, match="is below at_most"):
@@ -172,27 +160,24 @@ FAILS = {"of": {**OF, "optimizer.lr": 1.0}, "at_most": 0}
 )
 def test_what_holds_everywhere_is_counted_by_seeds(claim, exception):
     """One cell undoes its seed: 6 of 6 decide, 5 of 6 do not."""
-    found = judged(results_of(*[AS_PRINTED] * 6), "everywhere", **claim)
+    found = judged(table_results(*[AS_PRINTED] * 6), "everywhere", **claim)
     assert (found.verdict, found.inside, found.n) == ("supported", 6, 6)
-    broken = judged(results_of(*[AS_PRINTED] * 5, exception), "everywhere", **claim)
+    broken = judged(table_results(*[AS_PRINTED] * 5, exception), "everywhere", **claim)
     assert (broken.verdict, broken.inside, broken.n) == ("undecided", 5, 6)
     assert broken.seeds == dict.fromkeys(range(1, 6), 1.0) | {6: 0.0}
     assert (broken.low, broken.high) == pytest.approx(tuple(stats.binomtest(5, 6).proportion_ci(method="exact")))
-    assert judged(results_of(*[exception] * 6), "everywhere", **claim).verdict == "contradicted"
-    assert judged(results_of(*[exception] * 6), "everywhere", **claim, expect="fails").verdict == "supported"
+    assert judged(table_results(*[exception] * 6), "everywhere", **claim).verdict == "contradicted"
+    assert judged(table_results(*[exception] * 6), "everywhere", **claim, expect="fails").verdict == "supported"
 
 
-def test_a_seed_without_all_its_numbers_is_unknown_or_waits(golden):
-    lost = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="TCC")), "everywhere", **ALIKE)
+def test_it_declares_a_region_or_that_all_are_equal_and_waits_for_seeds_without_their_numbers(golden):
+    lost = judged(table_results(*[AS_PRINTED] * 6, moved(layer1="TCC")), "everywhere", **ALIKE)
     assert (lost.verdict, lost.inside, lost.n) == ("undecided", 6, 7)
     assert "1 timed_out" in lost.reason
-    waits = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="C-C")), "everywhere", **ALIKE)
+    waits = judged(table_results(*[AS_PRINTED] * 6, moved(layer1="C-C")), "everywhere", **ALIKE)
     assert waits.verdict == "undecided"
     golden(waits.reason)
-
-
-def test_it_declares_a_region_or_that_all_are_equal(golden):
-    results = results_of(AS_PRINTED)
+    results = table_results(AS_PRINTED)
     for given in ({"equal": True, "at_most": 0}, {}):
         with golden.raises(LabError):
             judged(results, "everywhere", **given)
@@ -202,7 +187,7 @@ def test_it_declares_a_region_or_that_all_are_equal(golden):
 
 def test_of_several_settings_a_table_is_of_the_one_that_is_selected():
     """Two widths, of which one is as printed: its seeds are not held up by the runs of the other."""
-    asked, other = results_of(*[AS_PRINTED] * 5), results_of(*[moved(layer1="NNN", batch5="CCC")] * 5)
+    asked, other = table_results(*[AS_PRINTED] * 5), table_results(*[moved(layer1="NNN", batch5="CCC")] * 5)
     runs = other.runs.with_columns(
         pl.col("run", "trajectory", "variant") + " wide", pl.col("setting").str.replace('"d_model":32', '"d_model":64')
     )

@@ -23,33 +23,22 @@ def rising(n=10, k=6, factor=1.4, noise=0.05):
     return np.exp(np.log(factor) * np.arange(k) + noise * RNG.normal(size=(n, k)))
 
 
-def test_a_clear_rise_is_supported(verdict):
+def test_a_clear_rise_is_supported_a_fall_taken_as_first_over_last_and_the_opposite_contradicts(verdict):
     found = verdict(rising(), **UP, at_least=2.5)
-    assert found.verdict == "supported", found.reason
-    assert found.statistic == "last/first over layer"
+    assert (found.verdict, found.statistic) == ("supported", "last/first over layer"), found.reason
     assert found.estimate == pytest.approx(1.4**5, rel=0.1)
     assert "median tau 1.00" in found.reason
-
-
-def test_a_fall_is_measured_as_first_over_last(verdict):
     found = verdict(1 / rising(), **UP | {"direction": "down"}, at_least=2.5)
     assert (found.verdict, found.statistic) == ("supported", "first/last over layer")
     assert found.estimate == pytest.approx(1.4**5, rel=0.1)
-
-
-def test_the_opposite_order_contradicts(verdict):
     found = verdict(1 / rising(), **UP)
-    assert found.verdict == "contradicted"
-    assert "the opposite" in found.reason
+    assert (found.verdict, "the opposite" in found.reason) == ("contradicted", True)
 
 
-def test_a_rise_short_of_the_minimum_contradicts(verdict, golden):
+def test_a_rise_short_of_the_minimum_contradicts_and_one_around_it_is_undecided(verdict, golden):
     found = verdict(rising(factor=1.1, noise=0.005), **UP, at_least=2.5)
     assert found.verdict == "contradicted"
     golden(found.reason)
-
-
-def test_a_rise_around_the_minimum_is_undecided(verdict):
     found = verdict(rising(noise=0.2), **UP, at_least=1.4**5)
     assert (found.verdict, "would" in found.reason) == ("undecided", True)
 
@@ -57,8 +46,7 @@ def test_a_rise_around_the_minimum_is_undecided(verdict):
 @pytest.mark.parametrize("falling", [[[4, 3, 2, 1]] * 2, [[3, 4, 1, 2]] * 2, [[4, 3, 1, 2]] * 3], ids=str)
 def test_of_an_order_that_is_not_clear_it_says_how_many_seeds_alike_would_make_it_so(falling, golden):
     matrix = np.array([[1.0, 2, 3, 4]] * (len(falling) + 1) + falling)
-    sample = Sample({seed: 2 + 0.01 * seed for seed in range(len(matrix))}, log=True, trained=False)
-    verdict, _, reason = trend_verdict(sample, matrix, Region(low=1.5))
+    verdict, _, reason = trend_verdict(sample_of(len(matrix), 2), matrix, Region(low=1.5))
     assert verdict == "undecided"
     golden(reason)
     stated = int(re.search(r"about (\d+) seeds would decide", reason)[1])
@@ -71,18 +59,14 @@ def test_a_median_tau_of_exactly_the_least_is_enough():
     """Of ten pairs of levels one is the wrong way round in every seed: 9/10 - 1/10."""
     matrix = np.array([[1.0, 2, 3, 5, 4]] * 8)
     assert scipy.stats.kendalltau(range(5), matrix[0]).statistic == pytest.approx(MIN_TAU, rel=1e-15)
-    sample = Sample({seed: 4 + 0.01 * seed for seed in range(8)}, log=True, trained=False)
-    assert trend_verdict(sample, matrix, Region(low=1.5))[0] == "supported"
+    assert trend_verdict(sample_of(8, 4), matrix, Region(low=1.5))[0] == "supported"
 
 
-def test_high_ends_without_order_between_are_not_a_trend(verdict, golden):
+def test_a_trend_needs_four_levels_and_order_between_its_ends(verdict, golden):
     jumps = np.tile([1.0, 4.0, 3.0, 2.0, 1.5, 9.0], (10, 1)) * np.exp(0.01 * RNG.normal(size=(10, 1)))
     found = verdict(jumps, **UP, at_least=2)
     assert found.verdict == "undecided"
     golden(found.reason)
-
-
-def test_three_levels_and_words_do_not_carry_a_trend(verdict, golden):
     found = verdict(rising(k=3), **UP)
     assert found.verdict == "undecided"
     golden(found.reason)
@@ -100,9 +84,12 @@ def test_two_seeds_and_failed_ones(verdict, golden):
     found = verdict(some, **UP)
     assert (found.verdict, found.n) == ("undecided", 7)
     assert found.reason.startswith("some seeds fail, 30% of them")
-    some = rising(n=10)
-    some[0, 2] = np.inf
-    assert verdict(some, **UP).verdict == "supported"
+    for wrong in (np.inf, 0):
+        some = rising(n=10)
+        some[0, 2] = wrong
+        found = verdict(some, **UP)
+        assert (found.verdict, found.n) == ("supported", 9)
+        assert "1 of 10 seeds" in found.reason
 
 
 def test_nothing_run_yet_and_every_seed_failed(verdict, golden):
@@ -113,18 +100,13 @@ def test_nothing_run_yet_and_every_seed_failed(verdict, golden):
     golden(failed.reason)
 
 
-def test_a_zero_anywhere_drops_the_seed(verdict):
-    some = rising(n=10)
-    some[0, 2] = 0
-    found = verdict(some, **UP)
-    assert (found.verdict, found.n) == ("supported", 9)
-    assert "1 of 10 seeds left out" in found.reason
+def sample_of(seeds, start):
+    return Sample({seed: start + 0.01 * seed for seed in range(seeds)}, log=True, trained=False)
 
 
 def test_the_order_must_be_significant_even_where_the_ends_are():
     flat = np.array([[1.0, 9.0, 8.0, 2.0], [1.0, 8.0, 9.0, 2.1], [1.0, 9.0, 7.0, 2.05]])
-    sample = Sample({1: 2.0, 2: 2.1, 3: 2.05}, log=True, trained=False)
-    assert trend_verdict(sample, flat, Region(low=1.5))[0] == "undecided"
+    assert trend_verdict(sample_of(3, 2), flat, Region(low=1.5))[0] == "undecided"
 
 
 RISING = [1.0, 2, 3, 4]
@@ -138,6 +120,6 @@ def test_either_side_of_pages_test_has_half_of_the_level(way):
     blocks = np.array([RISING] * 4 + ONE_SIDED)
     p = scipy.stats.page_trend_test(blocks, method="exact").pvalue
     assert ONE_LOOK.tail == 0.025 < p < 0.05
-    sample = Sample({seed: 2 + 0.01 * seed for seed in range(len(blocks))}, log=True, trained=False)
-    verdict, detail, reason = trend_verdict(sample, blocks if way == "along" else blocks[:, ::-1], Region(low=1.5))
+    ordered = blocks if way == "along" else blocks[:, ::-1]
+    verdict, detail, reason = trend_verdict(sample_of(len(blocks), 2), ordered, Region(low=1.5))
     assert (verdict, detail) == ("undecided", None), reason
