@@ -11,31 +11,22 @@ from lnlab.store import process_identity
 from lnlab.store.process_identity import is_certainly_alive, is_certainly_dead, is_running, this_process
 
 
-def test_this_process_is_alive_and_an_ended_one_is_dead():
+def test_an_ended_process_a_zombie_and_a_reused_number_are_told_from_a_living_one():
     me = this_process()
     assert is_certainly_alive(me)
     assert not is_certainly_dead(me)
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     assert is_certainly_dead(replace(me, pid=ended.pid))
-
-
-def test_a_zombie_is_dead():
     child = subprocess.Popen([sys.executable, "-c", ""])
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has asked for its exit code
     assert (Path("/proc") / str(child.pid)).exists()
     assert not is_running(child.pid)
     assert is_certainly_dead(replace(this_process(), pid=child.pid))
     child.wait()
-
-
-def test_a_reused_number_is_somebody_else():
     me = this_process()
     assert is_certainly_dead(replace(me, start=me.start - 1))
     assert not is_certainly_alive(replace(me, start=me.start - 1))
-
-
-def test_of_another_host_or_another_start_nothing_is_certain():
     for stranger in (replace(this_process(), host="elsewhere"), replace(this_process(), boot="yesterday")):
         assert not is_certainly_dead(stranger)
         assert not is_certainly_alive(stranger)

@@ -30,6 +30,19 @@ def join_results(root, plan):
     return whole
 
 
+def joined(store, unit, steps, needs=()):
+    """The results of runs of one trajectory that end after so many updates; needs: (run, step, key, probe)."""
+    told = [{"run": f"r{n}", "steps": n, "trajectory": unit.key, "variant": "v", "seed": 1} for n in steps]
+    asked = [dict(zip(("run", "step", "measurement", "probe"), need, strict=True)) for need in needs]
+    tables = {"runs": frame("runs", told), "axes": frame("axes", []), "needs": frame("needs", asked)}
+    return join_results(store.root, tables)
+
+
+def alone():
+    """A trajectory that measures nothing."""
+    return plan_of(variants=1, seeds=1, probes=()).trajectories[0]
+
+
 def expected_rows(plan):
     """By brute force: for each need in order, what the toy measured."""
     runs = {run.key: run for run in plan.runs}
@@ -102,38 +115,27 @@ def test_a_measurement_taken_twice_counts_once(full, plan, root, tmp_path):
 
 
 def test_rows_that_this_plan_does_not_ask_for_are_left_out(full, tmp_path):
-    only = plan_of(
-        variants=1,
-        seeds=1,
-        probes=plan_of().trajectories[0].measurements[0].probe and ({"kind": "norm", "batches": 2},),
-    )
+    only = plan_of(variants=1, seeds=1, probes=({"kind": "norm", "batches": 2},))
     full.save_plan(only, tmp_path / "toy.yaml")
     assert full.results(only.digest).tables["sites"]["quantity"].unique().to_list() == ["norm"]
 
 
-def test_two_runs_of_one_trajectory_share_its_rows_and_see_its_curve_up_to_their_own_end(store, tmp_path):
-    plan = plan_of(variants=1, seeds=1, probes=PROBES[:1])
-    unit, run = plan.trajectories[0], plan.runs[0]
+def test_two_runs_of_one_trajectory_share_its_rows_and_see_its_curve_up_to_their_own_end(store):
+    unit = plan_of(variants=1, seeds=1, probes=PROBES[:1]).trajectories[0]
+    (measured,) = unit.measurements
     opened = store.open_unit(unit.key)
-    opened.write("sites", rows_of(unit.measurements[0]))
+    opened.write("sites", rows_of(measured))
     rate = {"trajectory": unit.key, "split": "train", "quantity": "learning_rate"}
     rows = [rate | {"step": s, "value": s / 2} for s in range(5)]
     opened.write("curves", rows)
-    opened.commit([unit.measurements[0].key], outcome_of(unit))
+    opened.commit([measured.key], outcome_of(unit))
     again = store.open_unit(unit.key)
     again.write("curves", [rows[3] | {"value": 99.0}])
     again.commit([], outcome_of(unit))
-    both = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
-    need = {"step": 0, "measurement": unit.measurements[0].key, "probe": '{"kind":"gradient_norm"}'}
-    tables = {
-        "runs": frame("runs", [{"run": f"r{steps}", "steps": steps, **both} for steps in (0, 3)]),
-        "axes": frame("axes", []),
-        "needs": frame("needs", [{"run": f"r{steps}", **need} for steps in (0, 3)]),
-    }
-    results = join_results(store.root, tables)
+    probe = '{"kind":"gradient_norm"}'
+    results = joined(store, unit, (0, 3), [(run, 0, measured.key, probe) for run in ("r0", "r3")])
     assert results.tables["sites"]["run"].to_list() == ["r0"] * 3 + ["r3"] * 3
-    curve = results.tables["curves"].filter(run="r3")
-    assert curve["value"].to_list() == [0.0, 0.5, 1.0, 1.5]
+    assert results.tables["curves"].filter(run="r3")["value"].to_list() == [0.0, 0.5, 1.0, 1.5]
     assert results.tables["curves"].filter(run="r0")["step"].to_list() == [0]
 
 
@@ -179,17 +181,11 @@ def test_an_initial_state_that_was_evaluated_once_stands_in_the_curves_of_every_
 )
 def test_updates_that_were_made_are_told_up_to_the_end_of_each_run(store, made, done, statuses):
     """Runs of 3, 7 and 10 updates of one trajectory; to have made all of them is to have finished."""
-    plan = plan_of(variants=1, seeds=1, probes=())
-    unit, run = plan.trajectories[0], plan.runs[0]
+    unit = alone()
     for status, steps, reason in made:
         store.open_unit(unit.key).commit([], outcome_of(unit, status, reason) | {"steps": steps})
-    same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
-    rows = [{"run": f"r{steps}", "steps": steps, **same} for steps in (3, 7, 10)]
-    runs = join_results(
-        store.root, {"runs": frame("runs", rows), "axes": frame("axes", []), "needs": frame("needs", [])}
-    ).runs
-    assert runs["done"].to_list() == done
-    assert runs["status"].to_list() == statuses
+    runs = joined(store, unit, (3, 7, 10)).runs
+    assert (runs["done"].to_list(), runs["status"].to_list()) == (done, statuses)
     cut = [status != "finished" or told < steps for told, status, steps in runs["done", "status", "steps"].iter_rows()]
     assert runs["reason"].to_list() == [made[-1][2] if each else None for each in cut]
 
@@ -222,75 +218,46 @@ def evaluation(split):
 
 def test_a_run_has_its_own_evaluations_and_the_last_loss_that_it_came_to(store):
     """On one trajectory: runs of 2 and 3 updates, evaluated at 2, and one of 4, which looked at another split."""
-    plan = plan_of(variants=1, seeds=1, probes=())
-    unit, run = plan.trajectories[0], plan.runs[0]
+    unit = alone()
     opened = store.open_unit(unit.key)
     row = {"trajectory": unit.key, "quantity": "nll", "split": "validation"}
-    opened.write(
-        "curves", [row | {"step": s, "value": 10.0 + s, "split": w} for s in (2, 4) for w in ("validation", "test")]
-    )
+    looks = [(s, w) for s in (2, 4) for w in ("validation", "test")]
+    opened.write("curves", [row | {"step": s, "value": 10.0 + s, "split": w} for s, w in looks])
     opened.write("curves", [row | {"step": s, "value": 30.0, "split": "train", "quantity": "epoch"} for s in (2, 3)])
-    losses = {0: 5.0, 1: 4.0, 2: math.inf, 3: 3.0}
-    opened.write(
-        "curves",
-        [row | {"step": s, "value": v, "split": "train", "quantity": "loss"} for s, v in losses.items()],
-    )
+    losses = enumerate((5.0, 4.0, math.inf, 3.0))
+    opened.write("curves", [row | {"step": s, "value": v, "split": "train", "quantity": "loss"} for s, v in losses])
     opened.commit(["m2", "m4"], outcome_of(unit, seconds=2.0) | {"steps": 4, "last_finite_loss": 3.0})
-    same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
     needs = [("r2", 2, "m2", "validation"), ("r3", 2, "m2", "validation"), ("r4", 4, "m4", "test")]
-    results = join_results(
-        store.root,
-        {
-            "runs": frame("runs", [{"run": f"r{steps}", "steps": steps, **same} for steps in (2, 3, 4)]),
-            "axes": frame("axes", []),
-            "needs": frame(
-                "needs",
-                [{"run": r, "step": s, "measurement": m, "probe": evaluation(split)} for r, s, m, split in needs],
-            ),
-        },
-    )
+    results = joined(store, unit, (2, 3, 4), [(r, s, m, evaluation(split)) for r, s, m, split in needs])
     curves = results.tables["curves"]
     found = curves.filter(quantity="nll").select("run", "step", "split").rows()
     assert found == [("r2", 2, "validation"), ("r3", 2, "validation"), ("r4", 4, "test")]
     assert curves.filter(quantity="epoch").select("run", "step").rows() == [("r2", 2), ("r3", 2)]
     loss = curves.filter(quantity="loss").group_by("run", maintain_order=True).agg("step")
-    assert [(run, sorted(steps)) for run, steps in loss.iter_rows()] == [
-        ("r2", [0, 1]),
-        ("r3", [0, 1, 2]),
-        ("r4", [0, 1, 2, 3]),
-    ]
+    assert {run: sorted(steps) for run, steps in loss.iter_rows()} == {f"r{n}": [*range(n)] for n in (2, 3, 4)}
     assert results.runs["last_finite_loss"].to_list() == [4.0, 4.0, 3.0]
 
 
 def test_what_another_spec_evaluated_at_the_same_states_by_another_probe_is_no_row_of_a_run(store):
     """On one trajectory ``evaluation`` looked for run a, ``batch_evaluation`` for run b, both for run c."""
-    plan = plan_of(variants=1, seeds=1, probes=())
-    unit = plan.trajectories[0]
+    unit = alone()
     opened = store.open_unit(unit.key)
     row = {"trajectory": unit.key, "split": "validation", "step": 2}
     opened.write("curves", [row | {"quantity": q, "value": 1.0} for q in ("nll", "loss", "batch_nll")])
     opened.commit(["m", "b"], outcome_of(unit) | {"steps": 2})
-    of = {"trajectory": unit.key, "variant": "v", "seed": 1, "steps": 2}
     probes = {"m": evaluation("validation"), "b": evaluation("validation").replace("evaluation", "batch_evaluation")}
-    needs = [{"run": r, "step": 2, "measurement": m, "probe": probes[m]} for r, m in ("am", "bb", "cm", "cb")]
-    tables = {"runs": frame("runs", [{"run": r, **of} for r in "abc"]), "axes": frame("axes", [])}
-    curves = join_results(store.root, tables | {"needs": frame("needs", needs)}).tables["curves"]
-    found = {r: curves.filter(run=r)["quantity"].sort().to_list() for r in "abc"}
-    assert found == {"a": ["loss", "nll"], "b": ["batch_nll"], "c": ["batch_nll", "loss", "nll"]}
+    for keys, found in (("m", ["loss", "nll"]), ("b", ["batch_nll"]), ("mb", ["batch_nll", "loss", "nll"])):
+        curves = joined(store, unit, (2,), [("r2", 2, key, probes[key]) for key in keys]).tables["curves"]
+        assert curves["quantity"].sort().to_list() == found
 
 
 def test_seconds_are_those_of_every_stretch_that_a_run_needed(store):
-    plan = plan_of(variants=1, seeds=1, probes=())
-    unit, run = plan.trajectories[0], plan.runs[0]
+    unit = alone()
     opened = store.open_unit(unit.key)
     for steps in (2, 4):
         opened.go_on([], outcome_of(unit, "interrupted", "kept", seconds=float(steps)) | {"steps": steps})
     opened.commit([], outcome_of(unit, seconds=32.0) | {"steps": 6})
-    same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
-    rows = [{"run": f"r{steps}", "steps": steps, **same} for steps in (1, 2, 3, 6)]
-    runs = join_results(
-        store.root, {"runs": frame("runs", rows), "axes": frame("axes", []), "needs": frame("needs", [])}
-    ).runs
+    runs = joined(store, unit, (1, 2, 3, 6)).runs
     assert runs["seconds"].to_list() == [2.0, 2.0, 6.0, 38.0]
     assert runs["status"].unique().to_list() == ["finished"]
 
@@ -319,25 +286,22 @@ def test_what_two_trajectories_start_with_is_asked_of_the_first(store):
 @pytest.mark.parametrize(
     ("made", "asked", "reason"),
     [
-        ([], TrajectoryRequest(5), "not in the store"),
-        ([("interrupted", 3, "kept")], TrajectoryRequest(5), "the last attempt was interrupted: kept"),
-        ([("finished", 3, None)], TrajectoryRequest(5), "trained for 3 of 5 steps"),
-        ([("finished", 5, None)], TrajectoryRequest(5), None),
-        ([("finished", 5, None)], TrajectoryRequest(3, {"m": 2}), "not in the store"),
-        ([("diverged", 3, "it broke")], TrajectoryRequest(5, {"m": 4}), None),
-        ([("diverged", 3, "it broke")], TrajectoryRequest(5, {"m": 3}), "not in the store"),
-        (
-            [("interrupted", 3, "kept"), ("failed", 3, "3 times its worker died")],
-            TrajectoryRequest(5),
-            "3 times its worker died",
-        ),
+        ([], {}, "not in the store"),
+        ([("interrupted", 3, "kept")], {}, "the last attempt was interrupted: kept"),
+        ([("finished", 3, None)], {}, "trained for 3 of 5 steps"),
+        ([("finished", 5, None)], {}, None),
+        ([("finished", 5, None)], {"m": 2}, "not in the store"),
+        ([("diverged", 3, "it broke")], {"m": 4}, None),
+        ([("diverged", 3, "it broke")], {"m": 3}, "not in the store"),
+        ([("interrupted", 3, "kept"), ("failed", 3, "3 times its worker died")], {}, "3 times its worker died"),
     ],
 )
 def test_what_is_wanted_of_a_trajectory_is_there_up_to_its_own_end(store, made, asked, reason):
-    unit = plan_of(variants=1, seeds=1, probes=()).trajectories[0]
+    unit = alone()
     for status, steps, said in made:
         store.open_unit(unit.key).commit([], outcome_of(unit, status, said) | {"steps": steps})
-    miss = missing_of_request(read_trajectory(store.root, unit.key), asked)
+    request = TrajectoryRequest(3 if asked == {"m": 2} else 5, asked)
+    miss = missing_of_request(read_trajectory(store.root, unit.key), request)
     assert (miss is None) == (reason is None)
     assert reason is None or reason in miss.reason
 

@@ -19,7 +19,7 @@ def test_a_file_is_no_store(tmp_path, golden):
         store_root(tmp_path / "file")
 
 
-def test_stretches_sort_by_first_step_as_a_number_and_then_by_time(tmp_path):
+def test_stretches_sort_by_first_step_as_a_number_and_a_trajectory_lies_under_two_digits_of_its_key(tmp_path):
     names = [stretch_name(step) for step in (100, 20, 0, 0, 0)]
     assert len(set(names)) == 5
     for name in names:
@@ -28,7 +28,4 @@ def test_stretches_sort_by_first_step_as_a_number_and_then_by_time(tmp_path):
     found = [path.name for path in stretches(tmp_path)]
     assert found == [*names[2:], names[1], names[0]]
     assert stretches(tmp_path / "gone") == []
-
-
-def test_a_trajectory_lies_under_the_first_two_digits_of_its_key(tmp_path):
     assert trajectory_folder(tmp_path, "abcdef").relative_to(tmp_path).as_posix() == "trajectories/ab/abcdef"

@@ -24,6 +24,14 @@ def lock(tmp_path):
     return tmp_path / "lock"
 
 
+def takes(path, lock):
+    """Whether the lease can be had; it is given back."""
+    taken = acquire_lease(path, lock)
+    if taken:
+        taken.release()
+    return taken is not None
+
+
 def somebody(path, **told):
     """Somebody else's lease."""
     path.write_text(json.dumps({**this_process().to_json(), "period": 30.0, "nonce": "theirs", **told}))
@@ -36,32 +44,22 @@ def test_a_lease_is_held_by_one_and_free_again_once_released(path, lock):
     assert acquire_lease(path, lock) is None
     mine.release()
     assert not path.exists()
-    again = acquire_lease(path, lock)
-    assert again
-    again.release()
+    assert takes(path, lock)
 
 
-def test_the_lease_of_a_dead_process_is_taken_over_at_once(path, lock):
+def test_the_lease_of_a_dead_process_or_of_a_number_that_was_reused_is_taken_over_at_once(path, lock):
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    somebody(path, pid=ended.pid)
-    taken = acquire_lease(path, lock)
-    assert taken
-    taken.release()
+    for void in ({"pid": ended.pid}, {"start": this_process().start - 1}):
+        somebody(path, **void)
+        assert takes(path, lock)
 
 
-def test_the_lease_of_a_process_whose_number_was_reused_is_taken_over(path, lock):
-    somebody(path, start=this_process().start - 1)
-    taken = acquire_lease(path, lock)
-    assert taken
-    taken.release()
-
-
-@pytest.mark.parametrize("days", [-1, 0, 1])
-def test_a_live_owner_is_never_evicted_whatever_the_clock(path, lock, days):
+def test_a_live_owner_is_never_evicted_whatever_the_clock(path, lock):
     somebody(path)
-    os.utime(path, (time.time() + days * 86400,) * 2)
-    assert acquire_lease(path, lock) is None
+    for days in (-1, 0, 1):
+        os.utime(path, (time.time() + days * 86400,) * 2)
+        assert acquire_lease(path, lock) is None
 
 
 @pytest.mark.parametrize("told", [{"host": "elsewhere"}, {"boot": "yesterday"}])
@@ -70,21 +68,18 @@ def test_a_stranger_keeps_its_lease_while_it_is_refreshed_and_loses_it_after_its
     somebody(path, **told)
     assert acquire_lease(path, lock) is None
     os.utime(path, (time.time() - age,) * 2)
-    taken = acquire_lease(path, lock)
-    assert taken
-    taken.release()
+    assert acquire_lease(path, lock)
+    assert sorted(path.parent.iterdir()) == [path, lock]
 
 
-@pytest.mark.parametrize("period", [1e9, 1e300, float("inf"), float("nan"), 0, -5, "soon", None])
-def test_no_period_that_a_lease_may_say_holds_it_for_ever(path, lock, period):
-    somebody(path, host="elsewhere", period=period)
-    os.utime(path, (time.time() - 2 * 3600,) * 2)
-    taken = acquire_lease(path, lock)
-    assert taken
-    taken.release()
+def test_no_period_that_a_lease_may_say_holds_it_for_ever(path, lock):
+    for period in (1e9, 1e300, float("inf"), float("nan"), 0, -5, "soon", None):
+        somebody(path, host="elsewhere", period=period)
+        os.utime(path, (time.time() - 2 * 3600,) * 2)
+        assert takes(path, lock)
 
 
-def test_a_lease_that_cannot_be_read_is_a_problem_in_words(path, lock, monkeypatch, golden):
+def test_a_lease_that_cannot_be_read_or_written_is_a_problem_in_words(path, lock, failing, monkeypatch, golden):
     mine = acquire_lease(path, lock)
 
     def refuse(path):
@@ -94,16 +89,18 @@ def test_a_lease_that_cannot_be_read_is_a_problem_in_words(path, lock, monkeypat
         patch.setattr(type(path), "read_bytes", refuse)
         with golden.raises(StoreError):
             mine.release()
+    path.unlink()
+    failing(OSError(30, "Read-only file system"))
+    with golden.raises(StoreError):
+        acquire_lease(path, lock)
 
 
-@pytest.mark.parametrize("torn", ["", "{", "[]", '{"host": "x"}'])
-def test_a_torn_lease_has_only_its_age_to_speak_for_it(path, lock, torn):
-    path.write_text(torn)
-    assert acquire_lease(path, lock) is None
-    os.utime(path, (time.time() - 60,) * 2)
-    taken = acquire_lease(path, lock)
-    assert taken
-    taken.release()
+def test_a_torn_lease_has_only_its_age_to_speak_for_it(path, lock):
+    for torn in ("", "{", "[]", '{"host": "x"}'):
+        path.write_text(torn)
+        assert acquire_lease(path, lock) is None
+        os.utime(path, (time.time() - 60,) * 2)
+        assert takes(path, lock)
 
 
 def test_a_lease_is_refreshed_while_it_is_held(path, lock):
@@ -123,65 +120,34 @@ def test_an_evicted_owner_does_not_remove_the_lease_of_the_next(path, lock):
     assert json.loads(path.read_text())["nonce"] == "theirs"
 
 
-def test_no_leftovers(path, lock, tmp_path):
-    somebody(path, host="elsewhere")
-    acquire_lease(path, lock)
-    assert sorted(tmp_path.iterdir()) == [path, lock]
-
-
-def test_a_folder_that_cannot_be_written_is_a_problem_in_words(path, lock, failing, golden):
-    failing(OSError(30, "Read-only file system"))
-    with golden.raises(StoreError):
-        acquire_lease(path, lock)
-
-
-def during(monkeypatch, operation, act):
-    """Just before the first such operation, somebody else acts."""
-    left = [act]
-
-    def before(name, path):
-        if name == operation and left:
-            left.pop()()
-
-    monkeypatch.setattr(files, "before", before)
+def before_each(monkeypatch, operation, *acts):
+    """Just before the first such operations, somebody else acts."""
+    left = list(acts)
+    act = lambda name, _: left.pop(0)() if name == operation and left else None  # noqa: E731
+    monkeypatch.setattr(files, "before", act)
 
 
 def test_a_lease_given_back_while_it_is_looked_at_is_free(path, lock, monkeypatch):
     somebody(path)
-    during(monkeypatch, "lock", path.unlink)
-    taken = acquire_lease(path, lock)
-    assert taken
-    taken.release()
+    before_each(monkeypatch, "lock", path.unlink)
+    assert takes(path, lock)
 
 
 def test_a_lease_given_back_while_its_age_is_asked_is_left_for_the_next_look(path, lock, monkeypatch):
     somebody(path, host="elsewhere")
     os.utime(path, (0, 0))
-    clocks = iter([lambda: None, path.unlink])
-
-    def before(name, where):
-        if name == "create":
-            next(clocks)()
-
-    monkeypatch.setattr(files, "before", before)
+    before_each(monkeypatch, "create", lambda: None, path.unlink)
     assert acquire_lease(path, lock) is None
 
 
 def test_of_two_who_take_over_one_wins(path, lock, monkeypatch):
     somebody(path, start=1)
-    done = []
-
-    def before(name, where):
-        done.append(name)
-        if name == "create" and done.count("create") == 2:
-            somebody(path)
-
-    monkeypatch.setattr(files, "before", before)
+    before_each(monkeypatch, "create", lambda: None, lambda: somebody(path))
     assert acquire_lease(path, lock) is None
     assert json.loads(path.read_text())["nonce"] == "theirs"
 
 
-def test_a_reader_sees_who_holds_a_lease_and_writes_nothing(path, lock):
+def test_a_reader_sees_who_holds_a_lease_that_is_not_void_and_writes_nothing(path, lock):
     assert lease_holder(path) is None
     mine = acquire_lease(path, lock)
     files_before = set(path.parent.iterdir())
@@ -189,9 +155,6 @@ def test_a_reader_sees_who_holds_a_lease_and_writes_nothing(path, lock):
     assert set(path.parent.iterdir()) == files_before
     mine.release()
     assert lease_holder(path) is None
-
-
-def test_a_reader_sees_no_holder_in_a_lease_that_is_void(path):
     somebody(path, start=this_process().start - 1)
     assert lease_holder(path) is None, "its process is gone"
     somebody(path, host="elsewhere")

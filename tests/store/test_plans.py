@@ -70,7 +70,9 @@ def test_a_damaged_plan_is_not_remembered(store, root, plan, spec, name):
     assert store.remembered("quick")
 
 
-def test_a_plan_without_runs_has_empty_tables(store, root, spec):
+def test_tables_have_their_declared_types_also_of_a_plan_without_runs(store, root, plan, spec):
+    held = plans.plan_tables(root, store.save_plan(plan, spec))
+    assert_frame_equal(held["runs"].select("seed"), pl.DataFrame({"seed": [1, 2, 1, 2]}))
     held = plans.plan_tables(root, store.save_plan(plan_of(variants=0), spec))
     assert [rows.height for rows in held.values()] == [0, 0, 0]
     assert held["axes"].schema["number"] == pl.Float64
@@ -107,11 +109,6 @@ def test_the_same_plan_twice_is_the_same_bytes(store, root, plan, spec):
     assert content() == before
 
 
-def test_a_plan_that_was_never_kept_is_missing(root):
-    with pytest.raises(CorruptFile, match="is missing"):
-        plans.load_plan(root, "0" * 64)
-
-
 @pytest.mark.parametrize(
     ("value", "seen"),
     [("post", "post"), (12, "12"), (1e-4, "0.0001"), (True, "true"), (None, "null"), ({"kind": "rms"}, "rms"),
@@ -123,12 +120,9 @@ def test_a_value_as_a_reader_sees_it(value, seen):
     assert value_label(value) == seen
 
 
-def test_saved_frames_have_their_declared_types(store, root, plan, spec):
-    held = plans.plan_tables(root, store.save_plan(plan, spec))
-    assert_frame_equal(held["runs"].select("seed"), pl.DataFrame({"seed": [1, 2, 1, 2]}))
-
-
-def test_a_plan_moved_to_another_name_does_not_count(store, root, plan, spec, golden):
+def test_a_plan_that_was_never_kept_or_moved_to_another_name_does_not_count(store, root, plan, spec, golden):
+    with pytest.raises(CorruptFile, match="is missing"):
+        plans.load_plan(root, "0" * 64)
     store.save_plan(plan, spec)
     (root / "plans" / plan.digest).rename(root / "plans" / "0")
     with golden.raises(CorruptFile):

@@ -67,16 +67,14 @@ def test_an_intact_file_of_another_kind_in_place_of_a_record_is_named(store, roo
     assert record(store, UNIT)
 
 
-def test_a_missing_table_is_named(store, root):
-    record(store, UNIT)
-    (path,) = (each for each in committed(root, UNIT) if each.name == "sites.parquet")
-    path.unlink()
-    assert read_trajectory(root, UNIT.key).damaged == [f"{path} is missing"]
-
-
-def test_a_record_moved_to_another_trajectory_does_not_count_there(store, root):
+def test_a_missing_table_is_named_and_a_record_moved_to_another_trajectory_does_not_count_there(store, root):
     record(store, UNIT)
     (folder,) = {path.parent for path in committed(root, UNIT)}
+    path = folder / "sites.parquet"
+    content = path.read_bytes()
+    path.unlink()
+    assert read_trajectory(root, UNIT.key).damaged == [f"{path} is missing"]
+    path.write_bytes(content)
     stolen = trajectory_folder(root, OTHER.key) / folder.name
     stolen.parent.mkdir(parents=True)
     folder.rename(stolen)
@@ -139,9 +137,6 @@ def test_what_overlapping_stretches_reach_is_their_union_from_the_first_update(s
     assert coverage_of([stretch(*each) for each in stretches]).covered == covered
     reached = set().union(*(range(*each) for each in stretches)) if stretches else set()
     assert covered == next(n for n in range(13) if n not in reached)
-
-
-def test_a_stretch_that_failed_reaches_nothing():
     assert coverage_of([stretch(0, 4), stretch(4, 10, "failed")]).covered == 4
 
 

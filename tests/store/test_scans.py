@@ -79,19 +79,11 @@ def test_a_table_that_is_too_large_for_memory_is_read_as_far_as_it_is_asked_for(
 
 ASKED_OF_FILES = [{"seed": 2}, {"model.layers": 2}, {"model.layers": 2, "seed": 1, "step": 0}]
 CONDITIONS = [
-    *ASKED_OF_FILES,
-    {},
-    {"split": "train"},
-    {"seed": [1, 2.0]},
-    {"step": "last"},
-    {"step": ["last", 0], "seed": 2},
-    {"step": "last", "model.layers": 2},
-    {"split": "train", "step": [0, 1]},
-    {"split": [None, "validation"]},
-    {"layer": "last", "seed": 1},
-    {"layer": ["first", None], "step": "last"},
+    *ASKED_OF_FILES, {}, {"split": "train"}, {"seed": [1, 2.0]}, {"step": "last"}, {"step": ["last", 0], "seed": 2},
+    {"step": "last", "model.layers": 2}, {"split": "train", "step": [0, 1]}, {"split": [None, "validation"]},
+    {"layer": "last", "seed": 1}, {"layer": ["first", None], "step": "last"},
     {"status": "finished", "model.layers": [2, 4]},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("condition", CONDITIONS, ids=str)

@@ -29,7 +29,12 @@ def test_a_commit_leaves_tables_and_a_record_and_nothing_else(store, root):
     assert found.outcome["status"] == "finished"
 
 
-def test_a_unit_is_opened_by_one_at_a_time_and_nothing_is_visible_before_the_commit(store, root):
+def test_a_unit_is_opened_by_one_at_a_time_and_nothing_is_visible_before_the_commit_or_when_abandoned(store, root):
+    unit = pickle.loads(pickle.dumps(store.open_unit))(UNIT.key)
+    unit.write("sites", rows_of(UNIT.measurements[0]))
+    unit.abandon()
+    assert files_of(root) == []
+    assert list(trajectory_folder(root, UNIT.key).iterdir()) == []
     unit = store.open_unit(UNIT.key)
     assert store.open_unit(UNIT.key) is None
     unit.write("sites", rows_of(UNIT.measurements[0]))
@@ -37,14 +42,6 @@ def test_a_unit_is_opened_by_one_at_a_time_and_nothing_is_visible_before_the_com
     unit.commit([UNIT.measurements[0].key], outcome_of(UNIT))
     assert len(read_trajectory(root, UNIT.key).records) == 1
     assert store.open_unit(UNIT.key)
-
-
-def test_abandoning_leaves_no_trace(store, root):
-    unit = store.open_unit(UNIT.key)
-    unit.write("sites", rows_of(UNIT.measurements[0]))
-    unit.abandon()
-    assert files_of(root) == []
-    assert list(trajectory_folder(root, UNIT.key).iterdir()) == []
 
 
 def test_only_what_nobody_has_taken_is_missing(store):
@@ -66,28 +63,16 @@ def test_same_rows_same_bytes_but_for_the_outcome(store, root, tmp_path):
     assert one.outcome["seconds"] != two.outcome["seconds"]
 
 
-def test_nan_null_and_the_smallest_numbers_survive(store, root):
+def test_nan_null_and_the_smallest_numbers_survive_and_an_outcome_that_is_not_finite_is_null(store, root):
     record(store, UNIT)
     (stretch,) = read_trajectory(root, UNIT.key).stretches
     rows = stretch.tables()["sites"]
     expected = [row["value"] for each in UNIT.measurements for row in rows_of(each)]
     assert [repr(value) for value in rows["value"]] == [repr(value) for value in expected]
     assert rows["stack"].null_count() == rows.height
-
-
-def test_an_outcome_that_is_not_finite_is_null_in_the_record(store, root):
-    unit = store.open_unit(UNIT.key)
-    unit.commit([], outcome_of(UNIT, "diverged") | {"last_finite_loss": float("inf")})
-    assert read_trajectory(root, UNIT.key).records[0].outcome["last_finite_loss"] is None
-
-
-def test_of_one_endless_line_of_output_little_is_kept(store, root):
-    unit = store.open_unit(UNIT.key)
-    unit.output.write_text("x" * 10**6 + "end")
-    unit.commit([], outcome_of(UNIT))
-    kept = (read_trajectory(root, UNIT.key).records[0].folder / "output.txt").read_text()
-    assert len(kept) == MAX_OUTPUT_BYTES
-    assert kept.endswith("xend")
+    other = trajectory_of(1, 2)
+    store.open_unit(other.key).commit([], outcome_of(other, "diverged") | {"last_finite_loss": float("inf")})
+    assert read_trajectory(root, other.key).records[0].outcome["last_finite_loss"] is None
 
 
 def test_output_that_cannot_be_read_costs_no_rows(store, root, monkeypatch):
@@ -106,15 +91,18 @@ def test_output_that_cannot_be_read_costs_no_rows(store, root, monkeypatch):
 
 
 def test_the_last_lines_of_the_output_are_kept_and_no_file_where_there_are_none(store, root):
-    unit = store.open_unit(UNIT.key)
-    unit.output.write_text("".join(f"line {n}\n" for n in range(120)))
-    unit.commit([], outcome_of(UNIT, "failed"))
-    kept = read_trajectory(root, UNIT.key).records[0].folder / "output.txt"
-    assert kept.read_text().splitlines() == [f"line {n}" for n in range(70, 120)]
-    unit = store.open_unit(UNIT.key)
-    unit.output.write_text("")
-    unit.commit([], outcome_of(UNIT, "failed"))
-    assert files_of(root).count("output.txt") == 1
+    def kept(seed, text):
+        unit = trajectory_of(1, seed)
+        opened = store.open_unit(unit.key)
+        opened.output.write_text(text)
+        opened.commit([], outcome_of(unit, "failed"))
+        file = read_trajectory(root, unit.key).records[0].folder / "output.txt"
+        return file.read_text() if file.exists() else None
+
+    assert kept(1, "".join(f"line {n}\n" for n in range(120))).splitlines() == [f"line {n}" for n in range(70, 120)]
+    assert kept(2, "") is None
+    endless = kept(3, "x" * 10**6 + "end")
+    assert (len(endless), endless[-4:]) == (MAX_OUTPUT_BYTES, "xend")
 
 
 def test_what_a_dead_worker_left_is_cleared_and_its_last_words_are_handed_on(store, root):
@@ -126,10 +114,6 @@ def test_what_a_dead_worker_left_is_cleared_and_its_last_words_are_handed_on(sto
     assert not dead.exists()
     unit.commit([], outcome_of(UNIT, "failed"))
     assert (read_trajectory(root, UNIT.key).records[0].folder / "output.txt").read_text() == "segmentation fault\n"
-
-
-def test_the_way_to_open_a_unit_survives_pickling(store):
-    pickle.loads(pickle.dumps(store.open_unit))(UNIT.key).abandon()
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT])
