@@ -125,17 +125,12 @@ class Shares(BaseModel):
 @pytest.mark.parametrize(
     ("data", "path"),
     [
-        ({"pad": 1}, ("pad",)),
-        ({"pad": "longst"}, ("pad",)),
-        ({"split": [0.8]}, ("split",)),
-        ({"split": [0.8, "0,1", 0.1]}, ("split", 1)),
-        ({"beta2": []}, ("beta2",)),
-        ({"beta2": [0.5, 2]}, ("beta2", 1)),
-        ({"parts": {"a": 1}}, ("parts", "a")),
-        ({"parts": ["a", 1]}, ("parts", 1)),
-        ({"parts": 3}, ("parts",)),
+        ({"pad": 1}, ("pad",)), ({"pad": "longst"}, ("pad",)), ({"split": [0.8]}, ("split",)),
+        ({"split": [0.8, "0,1", 0.1]}, ("split", 1)), ({"beta2": []}, ("beta2",)),
+        ({"beta2": [0.5, 2]}, ("beta2", 1)), ({"parts": {"a": 1}}, ("parts", "a")),
+        ({"parts": ["a", 1]}, ("parts", 1)), ({"parts": 3}, ("parts",)),
     ],
-)
+)  # fmt: skip
 def test_a_union_is_one_mistake_at_the_place_in_the_data(data, path, golden):
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(Shares).validate_json(json.dumps(data))

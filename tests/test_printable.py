@@ -15,18 +15,8 @@ from lnlab.issues import Issue
 from lnlab.printable import path_as_shown, printable, shown_path
 
 OBEYED = [
-    "\x1b[31m",
-    "\x1b]0;title\x07",
-    "\x9b2J",
-    "\x85",
-    "\r",
-    "\x08",
-    "\x7f",
-    "\u202e",
-    "\u2066",
-    "\u200f",
-    "\u2028",
-]
+    "\x1b[31m", "\x1b]0;title\x07", "\x9b2J", "\x85", "\r", "\x08", "\x7f", "\u202e", "\u2066", "\u200f", "\u2028",
+]  # fmt: skip
 OBEYED += ["\U000e0041", "\udce9", "\ud800"]
 """A colour, the title of the window, to clear the screen (C1), to write to the left; a tag, half a character."""
 

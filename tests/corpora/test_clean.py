@@ -9,14 +9,9 @@ from lnlab.corpora.files.clean import fit_for_training, lowercased, token_count
 # Tokens as Moses' tokenizer parts them, joined by spaces again (sacremoses 0.2.0, language en).
 MOSES = [
     "One day , Los Angeles Times columnist Steve Lopez was walking along .",
-    "I 'm telling a story , and she does n't",
-    "Robert Downey , Jr . acted",
-    "a five-year-old child -- not 17",
-    "3.5 million , or 1,000,000 people ...",
-    '" Why ? " ( he said )',
-    "50 % of us !",
-    "",
-]
+    "I 'm telling a story , and she does n't", "Robert Downey , Jr . acted", "a five-year-old child -- not 17",
+    "3.5 million , or 1,000,000 people ...", '" Why ? " ( he said )', "50 % of us !", "",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("tokens", MOSES)
@@ -33,20 +28,12 @@ def test_tokens_are_counted_as_moses_parts_them(tokens):
 @pytest.mark.parametrize(
     ("source", "target", "kept"),
     [
-        ("a b", "a b c", True),
-        ("a b", "a b c d", False),
-        ("a b c d", "a b", False),
-        ("", "", False),
-        ("", "a", False),
-        ("a " * 175, "a " * 175, True),
-        ("a " * 176, "a " * 175, False),
-        ("a " * 117, "a " * 175, True),
-        ("a " * 116, "a " * 175, False),
-        ("a" * 1000, "b", True),
-        ("a" * 1001, "b", False),
-        ("Danke.", "Thank you.", True),
+        ("a b", "a b c", True), ("a b", "a b c d", False), ("a b c d", "a b", False), ("", "", False),
+        ("", "a", False), ("a " * 175, "a " * 175, True), ("a " * 176, "a " * 175, False),
+        ("a " * 117, "a " * 175, True), ("a " * 116, "a " * 175, False), ("a" * 1000, "b", True),
+        ("a" * 1001, "b", False), ("Danke.", "Thank you.", True),
     ],
-)
+)  # fmt: skip
 def test_lengths_and_ratios_at_their_limits(source, target, kept):
     assert fit_for_training(source, target) is kept
 

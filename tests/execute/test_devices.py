@@ -35,15 +35,12 @@ TEXTS = [
     },
     {
         "task": {
-            "kind": "language_modeling",
-            "corpus": {"kind": "toy_english", **SPLITS},
-            "vocabulary": 60,
-            "length": 8,
+            "kind": "language_modeling", "corpus": {"kind": "toy_english", **SPLITS}, "vocabulary": 60, "length": 8,
             "windows": 3,
         },
         "model": {"kind": "language_model", "layers": 1, "d_model": 16, "heads": 2, "d_ff": 24},
     },
-]
+]  # fmt: skip
 """Tasks with text, which count the tokens that are no padding. All sentences are one batch, so that none is longer."""
 MODEL = {"kind": "encoder_decoder", "layers": 2, "d_model": 16, "heads": 2, "d_ff": 24, "dropout": 0.1}
 
@@ -152,9 +149,11 @@ def test_a_gpu_is_held_to_the_same_bits_and_not_only_warned(monkeypatch):
     assert asked == [((True,), {})]
 
 
-def test_apples_gpus_have_no_float64():
+def test_apples_gpus_have_no_float64_and_rows_go_together_on_a_gpu():
     (flaw,) = contradictions(setting(train={"device": "mps", "precision": "float64"}), REGISTRIES)
     assert flaw.path == ("train", "precision")
+    assert rows_together(1_000, "cpu") == rows_together(1_000, "cuda") == 64
+    assert (rows_together(10**6, "cpu"), rows_together(10**6, "cuda")) == (1, 8)
 
 
 def test_a_probe_that_needs_float64_is_refused_where_the_device_has_none(tmp_path, monkeypatch, capsys, golden):
@@ -250,14 +249,9 @@ class Waits(TorchDispatchMode):
 
 
 SYNCHRONISING = [
-    {},
-    {"placement": "post"},
-    {"norm": "rms"},
-    {"train": {"clip": 1.0}},
-    {"train": {"accumulate": 3}},
-    {"model": MODEL | {"layers": 1}, "placement": "rezero"},
-    *TEXTS,
-]
+    {}, {"placement": "post"}, {"norm": "rms"}, {"train": {"clip": 1.0}}, {"train": {"accumulate": 3}},
+    {"model": MODEL | {"layers": 1}, "placement": "rezero"}, *TEXTS,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("changes", SYNCHRONISING, ids=str)
@@ -320,11 +314,6 @@ def test_a_fused_optimizer_makes_the_same_steps(kind):
     one, two = (after(3, Updates(s, setting(**changes))) for s in (plain, made))
     for name, p in one.items():
         torch.testing.assert_close(two[name], p, rtol=1e-4, atol=1e-6)
-
-
-def test_rows_go_together_on_a_gpu_whatever_their_length():
-    assert rows_together(1_000, "cpu") == rows_together(1_000, "cuda") == 64
-    assert (rows_together(10**6, "cpu"), rows_together(10**6, "cuda")) == (1, 8)
 
 
 @pytest.fixture

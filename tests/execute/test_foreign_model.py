@@ -105,17 +105,16 @@ def tree(**paths):
     return root
 
 
-def test_one_tensor_may_have_several_addresses(parameter):
+def test_one_tensor_may_have_several_addresses_and_stand_twice_at_one_but_two_may_not(parameter, golden):
     table = parameter()
     sites = [site for _, site, _ in addressed(tree(decoder__embedding__table=table, output__table=table))]
     assert sites == [Site("decoder", None, "embedding", "table"), Site(None, None, "output", "table")]
-
-
-def test_one_tensor_may_stand_twice_at_one_address_and_two_may_not(parameter, golden):
     tensor, paths = parameter(), ("decoder__layers__0__f__a__w__weight", "decoder__layers__0__f__b__w__weight")
     assert len({site for _, site, _ in addressed(tree(**dict.fromkeys(paths, tensor)))}) == 1
     with golden.raises(LabError):
         addressed(tree(**{path: parameter() for path in paths}))
+    found = tree(decoder__layers__0__ln__weight=parameter(), decoder__layers__0__ln__bias=parameter())
+    assert [site.tensor for _, site, _ in addressed(found)] == ["scale", "shift"]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +132,3 @@ def test_one_tensor_may_stand_twice_at_one_address_and_two_may_not(parameter, go
 def test_a_name_that_nothing_is_known_of_is_refused(parameter, path, golden):
     with golden.raises(LabError):
         addressed(tree(**{path: parameter()}))
-
-
-def test_a_module_that_is_a_sublayer_itself_has_a_scale_and_a_shift(parameter):
-    found = tree(decoder__layers__0__ln__weight=parameter(), decoder__layers__0__ln__bias=parameter())
-    assert [site.tensor for _, site, _ in addressed(found)] == ["scale", "shift"]

@@ -11,13 +11,12 @@ from lnlab.execute.meta import Undrawn, build_on_meta, build_rules
 from tests.support.toy_pieces import REGISTRIES
 
 
-def test_a_model_far_larger_than_memory_is_built(unit_of):
+def test_a_model_far_larger_than_memory_is_built_and_what_cannot_be_is_named(unit_of, golden):
     build_on_meta(unit_of(1, task={"width": 10_000_000, "absent": True}).setting, REGISTRIES)
-
-
-def test_what_cannot_be_built_is_named_in_one_line(unit_of, golden):
     with golden.raises(LabError):
         build_on_meta(unit_of(1, model={"flaw": "3 heads\nof 2"}).setting, REGISTRIES)
+    build_on_meta(unit_of(1, init={"kind": "looks"}).setting, REGISTRIES)
+    build_on_meta(unit_of(1, init={"kind": "doubles", "of": "looks"}).setting, REGISTRIES)
 
 
 @pytest.mark.parametrize(
@@ -46,11 +45,6 @@ def test_what_has_values_is_drawn_beside_what_has_none():
         assert all(map(torch.equal, drawn(), expected))
         x = torch.empty(4, device="meta")
         assert x.normal_() is x
-
-
-def test_an_init_that_looks_at_data_is_left_out(unit_of):
-    build_on_meta(unit_of(1, init={"kind": "looks"}).setting, REGISTRIES)
-    build_on_meta(unit_of(1, init={"kind": "doubles", "of": "looks"}).setting, REGISTRIES)
 
 
 def test_interventions_are_entered_with_an_optimizer_where_there_is_one(unit_of, golden):

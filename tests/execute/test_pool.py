@@ -34,8 +34,13 @@ def test_a_broken_pool_is_replaced_and_the_environment_is_the_workers_alone(monk
     assert "MKL_NUM_THREADS" not in os.environ
 
 
-def test_there_is_a_core():
+def test_there_is_a_core_and_a_worker_has_the_threads_that_the_environment_says():
     assert 1 <= cores() <= (os.cpu_count() or 1)
+    environment = os.environ | {"LNLAB_THREADS": "2"}
+    command = [sys.executable, "-c", THREADS_OF_A_WORKER]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout.startswith("2 cpu ("), done.stderr
+    assert done.stdout.endswith(", 2 threads)\n")
 
 
 THREADS_OF_A_WORKER = """
@@ -49,14 +54,6 @@ workers.submit(call, become_worker).result()
 print(workers.submit(call, torch.get_num_threads).result(), workers.submit(device_name, "cpu").result())
 workers.stop()
 """
-
-
-def test_a_worker_has_the_threads_that_the_environment_says_and_rows_name_them():
-    environment = os.environ | {"LNLAB_THREADS": "2"}
-    command = [sys.executable, "-c", THREADS_OF_A_WORKER]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.stdout.startswith("2 cpu ("), done.stderr
-    assert done.stdout.endswith(", 2 threads)\n")
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "100000", "²"])

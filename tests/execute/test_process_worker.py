@@ -89,7 +89,9 @@ def test_a_process_that_dies_of_nothing_to_do_concerns_no_task(workers, number):
         assert workers.submit(abs, -3).result(60) == 3
 
 
-def test_a_task_that_takes_too_long_ends_with_its_process(workers):
+def test_a_task_that_takes_too_long_from_its_beginning_ends_with_its_process(workers):
+    workers.submit(slept, 0.0).result(60)  # the process has imported this file
+    assert [f.result(60) for f in [workers.submit(slept, 0.4, 0.8) for _ in range(4)]] == [0.4] * 4
     pid = workers.submit(own_pid, None).result(60)
     with pytest.raises(TimeoutError):
         workers.submit(slept, 60, 0.2).result(60)
@@ -97,11 +99,6 @@ def test_a_task_that_takes_too_long_ends_with_its_process(workers):
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert workers.submit(slept, 0.1, 5.0).result(60) == 0.1
-
-
-def test_the_time_of_a_task_begins_when_it_is_begun(workers):
-    workers.submit(slept, 0.0).result(60)  # the process has imported this file
-    assert [f.result(60) for f in [workers.submit(slept, 0.4, 0.8) for _ in range(4)]] == [0.4] * 4
 
 
 def test_what_a_task_raises_is_raised_and_the_process_goes_on(workers):
@@ -128,13 +125,10 @@ def test_ctrl_c_in_a_terminal_is_not_for_the_workers(workers):
     assert waiting.result(60) == 0.5
 
 
-def test_a_task_that_closes_the_channel_is_a_death_and_nobody_waits_for_its_end(workers, promptly):
+def test_a_task_that_closes_the_channel_is_a_death_and_an_answer_of_any_size_comes_whole(workers, promptly):
     with pytest.raises(WorkerDied):
         workers.submit(close_everything, None).result(60)
     assert workers.submit(abs, -1).result(60) == 1
-
-
-def test_an_answer_of_any_size_comes_whole(workers):
     assert workers.submit(bytes, 50_000_000).result(60) == bytes(50_000_000)
 
 

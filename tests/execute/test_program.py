@@ -15,15 +15,12 @@ def values(state):
     return torch.cat([tensor.detach().flatten() for tensor in state.model.parameters()])
 
 
-def test_a_state_before_the_first_update(unit_of):
+def test_a_state_before_the_first_update_has_the_precision_that_its_setting_asks_for(unit_of):
     state = build(unit_of(3, "norm"), REGISTRIES)
     assert (state.step, state.draw.seed, state.optimizer) == (0, 3, None)
     assert not any(module.training for module in state.model.modules())
     assert {parameter.dtype for parameter in state.model.parameters()} == {torch.float32}
     assert count_parameters(state.model) == 3 * 3 + 3 + 3 + 3 + 1
-
-
-def test_a_model_has_the_precision_that_its_setting_asks_for(unit_of):
     unit = unit_of(3, "norm")
     unit.setting["train"] = {"steps": 0, "precision": "float64"}
     assert {parameter.dtype for parameter in build(unit, REGISTRIES).model.parameters()} == {torch.float64}

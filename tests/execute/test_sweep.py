@@ -119,9 +119,15 @@ def test_an_absent_corpus_is_said_once_before_any_work(run, store, unit_of, gold
     assert not store.root.exists()
 
 
-def test_a_corpus_that_turns_out_damaged_ends_the_sweep(run, store, unit_of):
+def test_a_corpus_that_turns_out_damaged_ends_the_sweep_and_a_cause_is_said_in_words(run, store, unit_of):
     with pytest.raises(CorpusError, match="is damaged"):
         run([unit_of(1, {"kind": "fail", "how": "corpus"})])
+    assert [exit_name(code) for code in (-9, -200, 7, None)] == [
+        "SIGKILL",
+        "exit code -200",
+        "exit code 7",
+        "exit code None",
+    ]
 
 
 def refuse(root, key):
@@ -196,15 +202,6 @@ def test_a_free_worker_takes_the_next_unit_while_another_is_still_at_work(run, u
     assert kinds == ["started", "finished"]
     assert told[1].unit == last.key
     assert {event.kind for event in told[2:-1]} == {"started", "finished"}
-
-
-def test_a_cause_in_words():
-    assert [exit_name(code) for code in (-9, -200, 7, None)] == [
-        "SIGKILL",
-        "exit code -200",
-        "exit code 7",
-        "exit code None",
-    ]
 
 
 def test_a_pool_that_breaks_hands_its_units_to_the_next(run, store, unit_of, monkeypatch, golden):

@@ -88,10 +88,18 @@ def test_a_probe_that_fails_costs_itself_and_leaves_its_last_words(store, unit_o
     assert "line 79" in lines
 
 
-def test_a_model_that_cannot_be_built_is_a_failed_run(store, unit_of, golden):
+def test_a_model_that_cannot_be_built_and_pieces_that_cannot_be_loaded_fail_their_unit(store, unit_of, golden):
     unit = unit_of(1, "norm", model={"flaw": "no such model"})
     golden(do(store, unit).text)
     assert only(store, unit).outcome["parameters"] is None
+
+    def refuse():
+        raise LabError(Issue("failed", "mine.py", "fails while it loads", "fix the plugin"))
+
+    unit = unit_of(1, "norm")
+    answer = work(Assignment(unit, store.open_unit, refuse))
+    assert answer.status == "failed"
+    golden(answer.text)
 
 
 def test_a_trajectory_without_measurements_is_run_once(store, unit_of, golden):
@@ -138,16 +146,6 @@ def test_preparing_reads_the_corpus_and_nothing_else(store, unit_of):
     assert told(unit_of(1, task={"absent": True})) == ("corpus", ["fetch it with 'lnlab data fetch toy'"], "")
     assert told(unit_of(1, task={"wrong": True})) == ("failed", [], "ValueError: this corpus is no corpus")
     assert not store.root.exists()
-
-
-def test_pieces_that_cannot_be_loaded_fail_the_unit(store, unit_of, golden):
-    def refuse():
-        raise LabError(Issue("failed", "mine.py", "fails while it loads", "fix the plugin"))
-
-    unit = unit_of(1, "norm")
-    answer = work(Assignment(unit, store.open_unit, refuse))
-    assert answer.status == "failed"
-    golden(answer.text)
 
 
 def test_the_rows_are_those_of_the_probe(store, unit_of):

@@ -70,18 +70,11 @@ def test_a_name_is_read_as_the_same_expression(text):
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("a*b", "a * b"),
-        ("a-(b-c)", "a - (b - c)"),
-        ("(a-b)-c", "a - b - c"),
-        ("(a**b)**c", "(a ** b) ** c"),
-        ("a**(b**c)", "a ** b ** c"),
-        ("-a**2", "-a ** 2"),
-        ("(-a)**2.0", "(-a) ** 2"),
-        ("-(a+b)", "-(a + b)"),
-        ("a\n  / b", "a / b"),
-        ("h[tensor:in,layer : last]/h[ step: 0 ]", "h[layer: last, tensor: in] / h[step: 0]"),
+        ("a*b", "a * b"), ("a-(b-c)", "a - (b - c)"), ("(a-b)-c", "a - b - c"), ("(a**b)**c", "(a ** b) ** c"),
+        ("a**(b**c)", "a ** b ** c"), ("-a**2", "-a ** 2"), ("(-a)**2.0", "(-a) ** 2"), ("-(a+b)", "-(a + b)"),
+        ("a\n  / b", "a / b"), ("h[tensor:in,layer : last]/h[ step: 0 ]", "h[layer: last, tensor: in] / h[step: 0]"),
     ],
-)
+)  # fmt: skip
 def test_spaces_and_needless_parentheses_change_no_name(text, name):
     assert parse_expression(text).name == name
     assert expression_of(name).name == name

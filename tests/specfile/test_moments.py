@@ -21,20 +21,12 @@ def test_the_forms_are_closed():
 @pytest.mark.parametrize(
     ("at", "steps", "moments"),
     [
-        ("init", 10, (0,)),
-        ("end", 10, (10,)),
-        ("end", 0, (0,)),
-        ([3, 1, 3], 10, (1, 3)),
-        (parse_at(["init", "end"]), 10, (0, 10)),
-        (parse_at(["end", 4, "init"]), 4, (0, 4)),
-        (parse_at(["init", "end"]), 0, (0,)),
-        ({"every": 4}, 10, (0, 4, 8)),
-        ({"every": 4}, 0, (0,)),
-        ({"log": 4}, 1000, (1, 10, 100, 1000)),
-        ({"log": 1}, 1000, (1000,)),
-        ({"log": 50}, 3, (1, 2, 3)),
+        ("init", 10, (0,)), ("end", 10, (10,)), ("end", 0, (0,)), ([3, 1, 3], 10, (1, 3)),
+        (parse_at(["init", "end"]), 10, (0, 10)), (parse_at(["end", 4, "init"]), 4, (0, 4)),
+        (parse_at(["init", "end"]), 0, (0,)), ({"every": 4}, 10, (0, 4, 8)), ({"every": 4}, 0, (0,)),
+        ({"log": 4}, 1000, (1, 10, 100, 1000)), ({"log": 1}, 1000, (1000,)), ({"log": 50}, 3, (1, 2, 3)),
     ],
-)
+)  # fmt: skip
 def test_the_steps_that_each_form_means(at, steps, moments):
     assert tuple(due_steps(at, steps)) == moments
 

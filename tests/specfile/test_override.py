@@ -27,16 +27,11 @@ def test_the_value_is_yaml(argument, path, value):
 @pytest.mark.parametrize(
     ("argument", "what"),
     [
-        ("model.layers", "is not path=value"),
-        ("=3", "is not path=value"),
-        ("model..layers=3", "is not path=value"),
-        ("a=.nan", "not a finite number"),
-        ("a={b: 1, b: 2}", "given twice"),
-        ("a=[1", "not YAML"),
-        ("a=" + "[" * 100, "nested deeper"),
-        ("a=" + "x" * 300_000, "is longer than"),
+        ("model.layers", "is not path=value"), ("=3", "is not path=value"), ("model..layers=3", "is not path=value"),
+        ("a=.nan", "not a finite number"), ("a={b: 1, b: 2}", "given twice"), ("a=[1", "not YAML"),
+        ("a=" + "[" * 100, "nested deeper"), ("a=" + "x" * 300_000, "is longer than"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_read_names_the_argument(argument, what):
     with pytest.raises(SpecError) as caught:
         parse_override(argument)
