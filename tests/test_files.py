@@ -11,13 +11,17 @@ from lnlab import files
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_the_new_content_has_the_name_and_no_other_file_remains(tmp_path):
+def test_the_new_content_has_the_name_alone_and_is_as_readable_as_any_other_file(tmp_path):
     path = tmp_path / "a"
     for content in (b"old", b"new and longer", b""):
         with files.replacing(path) as file:
             file.write(content)
         assert path.read_bytes() == content
         assert list(tmp_path.iterdir()) == [path]
+    with files.replacing(tmp_path / "a"):
+        pass
+    (tmp_path / "b").touch()
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
 
 
 @pytest.mark.parametrize("content", [None, b"old"])
@@ -48,13 +52,6 @@ def test_an_interrupted_block_leaves_the_folder_as_it_was(tmp_path, error):
     with pytest.raises(error):
         interrupted()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_is_as_readable_as_any_other(tmp_path):
-    with files.replacing(tmp_path / "a"):
-        pass
-    (tmp_path / "b").touch()
-    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
 
 
 def test_every_byte_is_on_the_disk_before_it_has_the_name_and_the_name_before_the_call_returns(tmp_path, monkeypatch):

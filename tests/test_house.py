@@ -61,14 +61,11 @@ def test_constructors_name_their_values():
     assert by_position == [], "write keywords: nobody remembers the order of five values"
 
 
-def test_templates_never_switch_escaping_off():
+def test_templates_never_switch_escaping_off_and_no_fixture_lasts_longer_than_it_says():
     for template in (ROOT / "templates").rglob("*"):
         if template.is_file():
             assert not re.search(r"\|\s*safe|autoescape false", template.read_text()), template
-
-
-def test_no_fixture_lasts_longer_than_it_says():
-    """A folder without ``__init__.py`` is no package to pytest: a fixture of its package would last for the session."""
+    # A folder without ``__init__.py`` is no package to pytest: a fixture of its package would last for the session.
     lasting = 'scope="' + 'package"'  # in two parts, so that this file does not contain it
     assert [path for path in (ROOT / "tests").rglob("*.py") if lasting in path.read_text(encoding="utf-8")] == []
 

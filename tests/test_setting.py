@@ -32,7 +32,7 @@ def test_two_branches_a_layer_and_three_with_cross_attention():
     assert set(implied_axes("model.sublayers")) >= {"encoder.layers", "decoder.layers", "model.layers"}
 
 
-def test_a_short_form_reads_the_stacks_that_have_it():
+def test_a_short_form_reads_the_stacks_that_have_it_and_paths_list_those_of_every_stack():
     assert Setting(BOTH).at("cross_attention") is True
     assert Setting(BOTH).values("model.layers") == [5, 7]
     assert Setting(BOTH).at("model.layers") is MISSING
@@ -40,9 +40,6 @@ def test_a_short_form_reads_the_stacks_that_have_it():
         Setting(setting(encoder={"norm": {"kind": "group", "groups": 4}}, decoder={"norm": {}})).at("norm.groups") == 4
     )
     assert Setting(setting()).values("norm") == []
-
-
-def test_paths_list_the_short_forms_of_every_stack():
     known = Setting(setting(encoder={"norm": {"eps": 1}}, decoder={"norm": {"groups": 2}})).paths()
     assert {"norm", "norm.eps", "norm.groups", "decoder.norm.groups"} <= set(known)
     assert len(known) == len(set(known))

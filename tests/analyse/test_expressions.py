@@ -137,7 +137,7 @@ def test_a_final_number_goes_with_every_step_and_curves_meet_step_by_step(traini
     assert rows_of(results, "epoch * nll").is_empty()  # one is of the training split, one of the validation split
 
 
-def test_it_is_selected_like_any_quantity(measured):
+def test_it_is_selected_like_any_quantity_and_one_that_is_not_there_is_named(measured, golden):
     name = parse_name("weighted = gradient_norm * whole [nats]").name
     selected = Selected(measured, {"quantity": name, "tensor": "w2", "layer": "last", "seed": 2})
     assert selected.rows["value"].to_list() == [gradient(2, 3) * 5.0]
@@ -145,11 +145,11 @@ def test_it_is_selected_like_any_quantity(measured):
     empty = Selected(measured, {"quantity": name, "layer": 9})
     assert empty.rows.is_empty()
     assert empty.why_empty.where == "layer"
-
-
-def test_a_quantity_that_is_not_there_is_named(measured, golden):
     name = parse_name("gradient_norm * update_norm").name
     golden(str(Selected(measured, {"quantity": name}).why_empty))
+    rows = rows_of(measured, "gradient_norm * whole")
+    kinds = {column: kind for column, kind in table_schema("sites").items() if column != "measurement"}
+    assert {column: rows.schema[column] for column in kinds} == kinds
 
 
 def test_it_inherits_what_its_quantities_say_of_themselves(training, trained, setting):
@@ -170,9 +170,3 @@ def test_a_reference_is_that_of_the_selection(training, trained, setting):
     conditions = {"quantity": "2 * learned_fraction", "reference": {"encoder.placement": "pre"}}
     rows = select_measured_rows(results, conditions)
     assert dict(zip(rows["variant"], rows["value"], strict=True)) == {"pre": 2.0, "post": 1.0}
-
-
-def test_frames_of_the_rows_have_the_columns_of_their_table(measured):
-    rows = rows_of(measured, "gradient_norm * whole")
-    kinds = {column: kind for column, kind in table_schema("sites").items() if column != "measurement"}
-    assert {column: rows.schema[column] for column in kinds} == kinds

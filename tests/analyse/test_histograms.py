@@ -10,15 +10,12 @@ from lnlab.analyse.statistics.histograms import equal_bins
 X = np.random.default_rng(3).lognormal(1, 2, 400)
 
 
-def test_a_density_in_decades_is_numpy_s_with_an_empty_bin_at_either_end():
+def test_a_density_in_decades_is_numpy_s_and_a_linear_one_takes_numbers_of_any_sign():
     bins = equal_bins(X, 10, log=True)
     expected, edges = np.histogram(np.log10(X), 10, density=True)
     assert bins.density(X) == pytest.approx([0, *expected, 0])
     assert bins.density(X).sum() * bins.width == pytest.approx(1)
     assert np.log10(bins.middles[1:-1]) == pytest.approx((edges[1:] + edges[:-1]) / 2)
-
-
-def test_a_linear_one_takes_numbers_of_any_sign():
     bins = equal_bins(X - 3, 7, log=False)
     assert bins.density(X - 3)[1:-1] == pytest.approx(np.histogram(X - 3, 7, density=True)[0])
     assert np.diff(bins.middles) == pytest.approx(bins.width)

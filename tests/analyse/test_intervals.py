@@ -71,8 +71,14 @@ def test_clopper_pearson_is_scipy_s_and_impossible_counts_are_refused(k, n):
             clopper_pearson(*impossible)
 
 
-def test_the_sign_test_is_binomial():
+def test_the_sign_test_is_binomial_and_the_range_of_a_standard_deviation_chi_square_s():
     assert sign_test_p_value(2, 9) == pytest.approx(stats.binomtest(2, 9, alternative="less").pvalue)
+    low, high = sd_range(2.0, 6)
+    assert low == pytest.approx(2 * math.sqrt(5 / stats.chi2.ppf(0.8, 5)))
+    assert high == pytest.approx(2 * math.sqrt(5 / stats.chi2.ppf(0.2, 5)))
+    assert (median_interval([1.0, 2.0, 3.0, 4.0, 5.0]).low, median_interval([3.0]).high) == (-math.inf, math.inf)
+    with pytest.raises(ValueError, match="expected numbers"):
+        median_interval([])
 
 
 @pytest.mark.parametrize(("sd", "distance"), [(1.0, 1.0), (0.12, 0.1), (0.5, 0.11)])
@@ -91,12 +97,6 @@ def test_on_the_edge_no_number_of_seeds_decides_and_more_than_a_hundred_are_coun
     assert normal < seeds_needed(1.0, 0.05) < normal + 4
 
 
-def test_the_range_of_a_standard_deviation_is_chi_square_s():
-    low, high = sd_range(2.0, 6)
-    assert low == pytest.approx(2 * math.sqrt(5 / stats.chi2.ppf(0.8, 5)))
-    assert high == pytest.approx(2 * math.sqrt(5 / stats.chi2.ppf(0.2, 5)))
-
-
 @pytest.mark.parametrize("n", [6, 9, 10, 25])
 def test_the_interval_of_the_median_is_scipy_s(n):
     x = RNG.lognormal(0, 1, n)
@@ -104,9 +104,3 @@ def test_the_interval_of_the_median_is_scipy_s(n):
     found = median_interval(x)
     assert (found.low, found.high) == (expected.low, expected.high)
     assert (found.estimate, found.n) == (float(np.median(x)), n)
-
-
-def test_five_seeds_do_not_bound_their_median():
-    assert (median_interval([1.0, 2.0, 3.0, 4.0, 5.0]).low, median_interval([3.0]).high) == (-math.inf, math.inf)
-    with pytest.raises(ValueError, match="expected numbers"):
-        median_interval([])

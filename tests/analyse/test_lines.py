@@ -30,25 +30,16 @@ def lined(setting):
     )
 
 
-def test_a_selection_names_places_on_the_line(lined):
+def test_places_on_the_line_are_selected_claimed_and_named_where_one_is_needed(lined):
     rows = select_measured_rows(lined, {"quantity": "psi", "index": 1000, "x": [1, 3], "seed": 2}).sort("x")
     assert rows.select("x", "value").rows() == [(1.0, 1002.0), (3.0, 3002.0)]
     assert select_measured_rows(lined, {"quantity": "other"})["x"].null_count() == 2
-
-
-def test_a_claim_goes_over_them(lined):
     found = select_series(lined, {"quantity": "psi", "index": 10}, "x")
     assert found.levels == [1.0, 2.0, 3.0, 4.0]
     assert found.matrix.tolist() == [[11, 21, 31, 41], [12, 22, 32, 42]]
     assert select_series(lined, {"quantity": "psi", "index": 10, "x": 4}).matrix.tolist() == [[41], [42]]
-
-
-def test_several_places_are_named_where_one_is_needed(lined):
     with pytest.raises(LabError, match=r"x \(1.0, 2.0, 3.0, 4.0\)"):
         select_series(lined, {"quantity": "psi", "index": 10})
-
-
-def test_a_place_moves_the_digest_of_a_claim(lined):
     lines = lined.tables["lines"]
     moved = replace(lined, tables={**lined.tables, "lines": lines.with_columns(pl.col("x") + 1)})
     other = replace(lined, tables={**lined.tables, "lines": lines.filter(pl.col("index") == 10)})

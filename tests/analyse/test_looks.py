@@ -24,13 +24,12 @@ def found(setting, experiment, came_to, ended, *, of=None, needs=LOOKS, quantity
     return select_series(told, {"quantity": "q", **(of or {})}, "step", "median")
 
 
-def test_an_arm_of_which_every_seed_diverged_at_the_same_look_has_failed(setting, experiment):
+def test_an_arm_of_which_every_seed_diverged_at_the_same_look_has_failed_and_after_the_last_one_counts(
+    setting, experiment
+):
     told = found(setting, experiment, {1: [0], 2: [0]}, {1: "diverged", 2: "diverged"})
     assert told.failed == {1: "loss is not finite", 2: "loss is not finite"}
     assert (told.seeds, told.total, told.trained) == ([], 2, True)
-
-
-def test_one_that_diverged_after_the_last_look_counts(setting, experiment):
     told = found(setting, experiment, {1: [0, 10, 20], 2: [0, 10, 20]}, {1: "diverged", 2: "finished"})
     assert (told.seeds, told.failed) == ([1, 2], {})
 
@@ -41,14 +40,11 @@ def test_only_the_steps_that_were_asked_for_count(setting, experiment, steps, se
     assert told.seeds == seeds
 
 
-def test_looks_of_another_probe_do_not(setting, experiment):
+def test_looks_of_another_probe_or_of_a_finished_run_do_not_count(setting, experiment):
     others = [*LOOKS[:1], (20, '{"kind":"r"}', "r20"), (30, EVALUATION, "e30")]
     told = found(setting, experiment, {1: [0]}, {1: "diverged"}, needs=others)
     assert (told.seeds, told.failed) == ([1], {})
-
-
-def test_of_a_finished_run_nothing_is_asked_that_no_run_has(setting, experiment):
-    """What a probe cannot say after the last update is missing from all."""
+    # What a probe cannot say after the last update is missing from all.
     assert found(setting, experiment, {1: [0, 10], 2: [0, 10]}, {1: "finished", 2: "finished"}).seeds == [1, 2]
 
 

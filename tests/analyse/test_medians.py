@@ -43,12 +43,15 @@ def test_it_is_the_median_of_what_is_not_0_at_every_place(counted, drawn, quanti
         assert rows["value"].to_list() == pytest.approx([times * np.median(x[x > 0])], rel=0.02)
 
 
-def test_a_claim_reads_it_where_the_place_is_pinned(counted, drawn):
+def test_a_claim_reads_a_median_where_the_place_is_pinned_and_nothing_but_zeros_has_none(counted, drawn):
     found = select_series(counted, {"quantity": "median_gradient_size", "stack": None, "step": 7})
     assert found.seeds == [1, 2]
     assert found.trained
     with pytest.raises(LabError, match="stack"):
         select_series(counted, {"quantity": "median_gradient_size", "step": 7})
+    zeros = counted.tables["histograms"].filter(pl.col("right") == 0)
+    empty = replace(counted, tables={**counted.tables, "histograms": zeros})
+    assert select_measured_rows(empty, {"quantity": "median_gradient_size"}).is_empty()
 
 
 def test_within_a_bin_it_moves_by_the_logarithm_and_a_bin_from_0_has_its_end():
@@ -56,9 +59,3 @@ def test_within_a_bin_it_moves_by_the_logarithm_and_a_bin_from_0_has_its_end():
     assert histogram_median(left, right, np.array([1, 8, 1])) == pytest.approx(2)
     assert histogram_median(left, right, np.array([1, 1, 6])) == pytest.approx(4 * 4 ** (2 / 6))
     assert histogram_median(left, right, np.array([9, 1, 1])) == 1
-
-
-def test_nothing_but_zeros_has_no_median(counted):
-    zeros = counted.tables["histograms"].filter(pl.col("right") == 0)
-    empty = replace(counted, tables={**counted.tables, "histograms": zeros})
-    assert select_measured_rows(empty, {"quantity": "median_gradient_size"}).is_empty()

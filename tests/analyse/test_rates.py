@@ -73,16 +73,13 @@ def test_multiples_of_a_chosen_rate_are_a_grid_of_it(swept):
     assert [number(results, q) for q in EVERY] == pytest.approx([1e-3, 1.0, 1e-2, (2 + 0 + 0.1 + 8) / 4, 0])
 
 
-def test_where_every_run_diverged_the_seed_has_failed(swept):
+def test_where_every_run_diverged_the_seed_has_failed_and_one_that_did_is_an_answer(swept):
     results = swept(post={1: [None] * 4, 2: POST}, pre={1: PRE, 2: PRE})
     assert number(results, "max_stable_lr") == 0.0
     assert number(results, "best_lr_nll") == math.inf
     for quantity in ("best_lr", "best_lr_nll", "lr_sensitivity", "basin_edge"):
         found = select_series(results, {"quantity": quantity, "placement": "post"})
         assert (found.seeds, found.failed) == ([2], {1: "its number is not finite"}), quantity
-
-
-def test_a_run_that_diverged_is_an_answer_and_one_number_is_left_per_seed(swept):
     results = swept(post={1: POST, 2: POST}, pre={1: PRE, 2: PRE})
     found = select_series(results, {"quantity": "max_stable_lr", "reference": "best", "placement": "post"})
     assert found.numbers["value"].to_list() == [1e-2, 1e-2]

@@ -18,20 +18,14 @@ def test_by_hand(word, number):
     assert REDUCTIONS[word]([2.0, 1.0, 6.0, 9.0]) == pytest.approx(number)
 
 
-def test_growth_is_the_median_ratio_of_neighbours_not_the_mean():
+def test_growth_is_the_median_ratio_of_neighbours_and_variation_needs_a_mean():
     assert REDUCTIONS["growth"]([1.0, 2.0, 6.0, 600.0]) == 3
+    assert REDUCTIONS["variation"]([2e-9, 1e-9, 6e-9, 9e-9]) == pytest.approx(REDUCTIONS["variation"]([2, 1, 6, 9]))
+    assert REDUCTIONS["variation"]([3.0, 3.0]) == 0
+    assert REDUCTIONS["variation"]([0.0, 0.0]) is None
+    assert REDUCTIONS["growth"]([1.0]) is None
 
 
 @pytest.mark.parametrize("word", ["spread", "last/first", "growth"])
 def test_a_ratio_over_zero_has_no_value(word):
     assert REDUCTIONS[word]([0.0, 1.0, 2.0]) is None
-
-
-def test_variation_knows_no_unit_and_needs_a_mean():
-    assert REDUCTIONS["variation"]([2e-9, 1e-9, 6e-9, 9e-9]) == pytest.approx(REDUCTIONS["variation"]([2, 1, 6, 9]))
-    assert REDUCTIONS["variation"]([3.0, 3.0]) == 0
-    assert REDUCTIONS["variation"]([0.0, 0.0]) is None
-
-
-def test_growth_of_a_single_number_has_no_value():
-    assert REDUCTIONS["growth"]([1.0]) is None

@@ -34,15 +34,12 @@ def phi(results, reference, **where):
     return dict(zip(rows["variant"], rows["value"], strict=True))
 
 
-def test_a_named_reference_sets_the_scale_and_a_stronger_variant_does_not_move_it(placements):
+def test_a_named_reference_sets_the_scale_and_several_stand_side_by_side(placements):
     before, after = placements(), placements({"strong": 0.5})
     assert phi(before, {"placement": "post"}, placement="post") == {"post32": 0.5, "post64": 1.0}
     assert phi(after, {"placement": "post"}, placement="post") == {"post32": 0.5, "post64": 1.0}
     assert phi(before, "best", placement="post") == {"post32": 0.25, "post64": 0.5}
     assert phi(after, "best", placement="post")["post64"] == pytest.approx(2 / 5.5)
-
-
-def test_several_references_stand_side_by_side(placements):
     results = placements()
     assert phi(results, {"placement": "pre"})["post64"] == 0.5
     assert phi(results, {"placement": "post"})["post64"] == 1.0
@@ -50,20 +47,14 @@ def test_several_references_stand_side_by_side(placements):
         2 / 3
     )
     assert phi(results, {"placement": "pre"})["post64"] == 0.5
-
-
-def test_same_leaves_the_variants_own_value(placements):
     found = phi(placements(), {"model.d_model": 32, "same": "placement"})
     assert found == {"post32": 1.0, "post64": 2.0, "pre32": 1.0, "pre64": pytest.approx(4 / 3)}
 
 
-def test_nothing_is_assumed_where_placements_differ(placements, golden):
+def test_nothing_is_assumed_where_placements_or_inits_differ(placements, golden, setting, training, trained):
     with golden.raises(NothingSelected):
         select_measured_rows(placements(), {"quantity": PHI})
-
-
-def test_nothing_is_assumed_where_inits_differ(setting, training, trained, golden):
-    """As T-Fixup beside Xavier: a strong initialization would move the numbers of all others."""
+    # As T-Fixup beside Xavier: a strong initialization would move the numbers of all others.
     variants = {kind: setting() | {"init": {"kind": kind}} for kind in ("xavier", "t_fixup")}
     results = training(variants, {(v, 1): trained({0: 9.0, 100: 3.0}) for v in variants})
     with golden.raises(NothingSelected):

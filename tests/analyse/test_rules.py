@@ -27,21 +27,18 @@ def test_the_best_has_the_lowest_median_and_a_run_that_diverged_ranks_worst(gold
     golden(found.reason)
 
 
-def test_the_safest_has_the_lowest_loss_on_its_worst_seed(golden):
+def test_the_safest_has_the_lowest_loss_on_its_worst_seed_and_words_have_no_edge(golden):
     found = safest(trials([3, 3, 3], [2.5, 2.5, 9], [1, 4, 4]), 2.5)
     assert (found.number, found.met, found.scores) == (0, True, (3, 9, 4))
     golden(found.reason)
     assert safest(trials([1, 1, inf], [5, 5, 5]), 1).number == 1
+    assert "edge" not in best(trials([1], [2], values=["post", "pre"]), 1).reason
+    assert "beyond" not in best(trials([1]), 1).reason
 
 
 @pytest.mark.parametrize(("losses", "end"), [(([1], [2], [3]), "smallest"), (([3], [2], [1]), "largest")])
 def test_an_optimum_at_the_edge_is_said_to_be_there(losses, end, golden):
     golden(best(trials(*losses), 1).reason)
-
-
-def test_words_and_single_candidates_have_no_edge():
-    assert "edge" not in best(trials([1], [2], values=["post", "pre"]), 1).reason
-    assert "beyond" not in best(trials([1]), 1).reason
 
 
 def test_the_smallest_that_fails_is_the_smallest_by_value_and_the_threshold_itself_does_not_fail(golden):

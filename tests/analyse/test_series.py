@@ -88,16 +88,13 @@ def test_a_seed_is_complete_only_with_every_level_of_the_plan(setting, experimen
     assert select_series(told, {"quantity": "q", "variant": "v2"}).trained, "measured after step 0"
 
 
-def test_a_quotient_is_taken_at_every_seed_and_x(profiles):
+def test_a_quotient_is_taken_at_every_seed_and_at_the_x_that_both_have(profiles):
     over = [select_series(profiles, {**W2, "variant": v}, "layer") for v in ("pre3", "post3")]
     assert series_quotient(*over).matrix.tolist() == [[1, 1, 1], [1, 1, 1]]
     one = [select_series(profiles, {**W2, "variant": v, "layer": 2}) for v in ("pre3", "post2")]
     assert series_quotient(*one).matrix.tolist() == [[1], [1]]
     w1 = select_series(profiles, {**W2, "tensor": "w1", "variant": "pre3"}, "layer")
     assert series_quotient(w1, over[0]).matrix[1].tolist() == [112 / 112.5, 122 / 122.5, 132 / 132.5]
-
-
-def test_a_quotient_stands_at_the_x_that_both_have(profiles):
     two, three = (select_series(profiles, {**W2, "variant": v}, "layer") for v in ("pre2", "pre3"))
     assert series_quotient(two, three).levels == series_quotient(three, two).levels == [1.0, 2.0]
     assert series_quotient(two, three).seeds == [1, 2]

@@ -30,14 +30,11 @@ def test_long_and_short_paths_and_a_short_form_has_a_value_only_where_stacks_agr
     assert "layers" not in known
 
 
-def test_disagreeing_stacks_are_not_null(setting):
+def test_disagreeing_stacks_are_not_null_and_words_are_numbers_kinds_or_labels(setting, profiles):
     table = SettingTable({"mixed": Setting(setting(encoder=3, decoder=4)), "equal": Setting(setting())})
     assert table.where({"model.layers": None})["variant"].to_list() == []
     assert table.where({"optimizer": None})["variant"].to_list() == ["mixed", "equal"]
     assert table.where({"optimizer.lr": None})["variant"].to_list() == ["mixed", "equal"]
-
-
-def test_words_are_numbers_kinds_or_labels(profiles):
     assert labels(profiles, "decoder.layers") == {"post2": 2, "post3": 3, "pre2": 2, "pre3": 3, "mixed": 3}
     assert labels(profiles, "placement")["pre3"] == "pre"
     assert labels(profiles, "model.layers")["mixed"] is None
@@ -85,7 +82,7 @@ def test_a_mapping_that_is_no_choice_keeps_its_label(setting, experiment):
     }
 
 
-def test_a_name_that_the_spec_gives_is_a_path_of_the_setting(setting, experiment):
+def test_a_name_that_the_spec_gives_is_a_path_and_settings_stand_in_the_order_of_the_plan(setting, experiment):
     variants = {"a": setting("post"), "b": setting("pre")}
     names = {"post": "Post-LN", "pre": "Pre-LN"}
     axes = [("method", lambda given: names[given["encoder"]["placement"]["kind"]])]
@@ -93,9 +90,6 @@ def test_a_name_that_the_spec_gives_is_a_path_of_the_setting(setting, experiment
     assert labels(found, "method") == {"a": "Post-LN", "b": "Pre-LN"}
     assert parts(found) == {v: {**given, "method": labels(found, "method")[v]} for v, given in variants.items()}
     assert parts(experiment(variants, [1], lambda variant, seed: [])) == variants
-
-
-def test_settings_stand_in_the_order_of_the_plan(setting, experiment):
     variants = {f"v{n * 7919 % 211}": setting("post", n + 1, n + 1) for n in range(200)}
     found = experiment(variants, [1, 2], lambda variant, seed: [])
     assert list(settings_of(found).by_variant) == list(variants)
@@ -160,7 +154,7 @@ def test_the_table_has_what_a_walk_over_the_parsed_settings_finds(path, experime
         assert {variant: label for variant, label in labels.items() if label is not None} == numbers
 
 
-def test_several_conditions_join_and_an_unknown_path_is_refused(setting, experiment, golden):
+def test_several_conditions_join_and_stacks_are_selected_each_by_its_own_value(setting, experiment, golden):
     variants = {"a": setting("post", 2, 2), "b": setting("pre", 2, 2), "c": setting("post", 2, 3)}
     table = settings_of(experiment(variants, (1,), lambda variant, seed: []))
     assert table.select({"placement": "post", "model.layers": 2})["variant"].to_list() == ["a"]
@@ -168,9 +162,6 @@ def test_several_conditions_join_and_an_unknown_path_is_refused(setting, experim
     with golden.raises(NothingSelected):
         table.select({"placement": "post", "model.depth": 2})
     assert table.where({"model.depth": 2}).is_empty()
-
-
-def test_stacks_are_selected_each_by_its_own_value(setting, experiment):
     table = settings_of(experiment({"a": setting("post"), "b": setting("pre")}, (1,), lambda variant, seed: []))
     assert table.stacks_where("placement.kind", "post").rows() == [("a", "encoder"), ("a", "decoder")]
     assert table.stacks_where("norm.eps", 2).rows() == []

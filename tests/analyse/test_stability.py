@@ -57,7 +57,7 @@ def by_hand(losses):
     return sum(spikes) / len(spikes)
 
 
-def test_the_spike_score_is_that_of_a_loop(training, setting, trained):
+def test_the_spike_score_is_that_of_a_loop_and_a_run_shorter_than_the_window_has_none(training, setting, trained):
     draw = random.Random(5)
     losses = [4 + 0.1 * draw.gauss(0, 1) for _ in range(400)]
     for place, value in ((50, 40.0), (150, 9.0), (151, 4.0), (300, math.inf), (301, 4.6), (399, 6.0)):
@@ -65,8 +65,5 @@ def test_the_spike_score_is_that_of_a_loop(training, setting, trained):
     found = number(results_with(training, setting, trained, "loss", losses), "spike_score")
     assert found == [pytest.approx(by_hand(losses))]
     assert 0 < found[0] < 0.02
-
-
-def test_a_run_shorter_than_the_window_has_no_score(training, setting, trained):
     short = results_with(training, setting, trained, "loss", [4.0] * SPIKE_WINDOW)
     assert number(short, "spike_score") == []

@@ -42,9 +42,16 @@ def test_the_sharper_law_divides_by_sqrt_d_and_in_pre_ln_by_sqrt_d_over_l(encode
     assert values(encoders, "gradient_over_sharp_law", placement) == pytest.approx({2: 96 / form})
 
 
-def test_lemma_2_divides_the_stream_after_each_layer(encoders):
+def test_lemma_2_divides_the_stream_after_each_layer_by_the_formulas_of_the_paper(encoders):
     assert values(encoders, "stream_over_lower_bound", "pre") == pytest.approx({1: 6 / 1.5, 2: 12 / 2})
     assert values(encoders, "stream_over_lower_bound", "post") == pytest.approx({1: 4, 2: 8})
+    # d = 512, L = 6, worked out from Theorem 1 and Lemma 2 as printed.
+    post, pre = StackShape("post", 6, 512), StackShape("pre", 6, 512)
+    assert theorem_1_bound(post, 6) == pytest.approx(512 * math.sqrt(6.238324625))
+    assert theorem_1_bound(post, 6) / theorem_1_bound(pre, 6) == pytest.approx(6**0.5)
+    assert rank_one_bound(post, 6) == pytest.approx(22.627417)
+    assert rank_one_bound(post, 6) / rank_one_bound(pre, 6) == pytest.approx(6**0.5)
+    assert (lemma_2_bound(post, 6), lemma_2_bound(pre, 6)) == (1.5, 4.0)
 
 
 QUANTITIES = ("gradient_over_theorem", "gradient_over_sharp_law", "stream_over_lower_bound")
@@ -64,16 +71,6 @@ def test_a_stack_with_cross_attention_has_no_row(setting, experiment):
     found = experiment({"with": setting(), "without": setting(cross=False)}, (1,), rows)
     told = select_measured_rows(found, {"quantity": "gradient_over_theorem"}).select("variant", "stack").rows()
     assert sorted(told) == [("with", "encoder"), ("without", "decoder"), ("without", "encoder")]
-
-
-def test_the_formulas_are_those_of_the_paper_at_its_own_size():
-    """d = 512, L = 6, worked out from Theorem 1 and Lemma 2 as printed."""
-    post, pre = StackShape("post", 6, 512), StackShape("pre", 6, 512)
-    assert theorem_1_bound(post, 6) == pytest.approx(512 * math.sqrt(6.238324625))
-    assert theorem_1_bound(post, 6) / theorem_1_bound(pre, 6) == pytest.approx(6**0.5)
-    assert rank_one_bound(post, 6) == pytest.approx(22.627417)
-    assert rank_one_bound(post, 6) / rank_one_bound(pre, 6) == pytest.approx(6**0.5)
-    assert (lemma_2_bound(post, 6), lemma_2_bound(pre, 6)) == (1.5, 4.0)
 
 
 def test_a_matrix_over_dt_fixups_factor_is_what_it_was_before(setting, experiment):

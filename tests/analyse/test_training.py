@@ -42,7 +42,7 @@ def test_the_final_nll_is_the_last_evaluated_and_the_best_of_a_run_that_diverged
     assert numbers(ended, "best_nll_of_run") == {("a", 1): 3.0, ("a", 2): math.inf, ("a", 3): math.inf, ("a", 4): 5.0}
 
 
-def test_seeds_are_sorted_by_how_they_ended(ended):
+def test_seeds_are_sorted_by_how_they_ended_and_a_stopped_run_counts_at_step_0(ended):
     found = select_series(ended, {"quantity": "final_nll"})
     assert found.numbers.select("seed", "value").rows() == [(1, 4.0)]
     assert found.failed == {2: "loss is not finite", 3: "its number is not finite"}
@@ -50,25 +50,19 @@ def test_seeds_are_sorted_by_how_they_ended(ended):
     assert found.pending == (6,)
     assert found.trained
     assert select_series(ended, {"quantity": "final_nll"}, include_stopped=True).numbers["seed"].to_list() == [1, 4]
-
-
-def test_what_a_stopped_run_was_at_step_0_counts(ended):
     of = {"quantity": "nll", "split": "validation"}
     assert select_series(ended, of | {"step": 0}).seeds == [1, 2, 3, 4, 5]
     assert select_series(ended, of | {"step": 40}).excluded[4] == "stopped at step 40 by its rule"
     assert select_series(ended, of, "step").excluded[4] == "stopped at step 40 by its rule"
 
 
-def test_the_last_step_is_that_of_runs_that_come_to_their_end(ended):
+def test_the_last_step_is_that_of_runs_that_come_to_their_end_else_the_one_asked_for(ended, setting, training, trained):
     of = {"quantity": "nll", "step": "last"}
     assert numbers(ended, "nll", step="last", seed=[1, 2]) == {("a", 1): 4.0}
     found = select_series(ended, of)
     assert (found.seeds, set(found.failed), set(found.excluded), found.pending) == ([1], {2, 3}, {4, 5}, (6,))
     assert select_measured_rows(ended, {"quantity": "nll", "seed": 2, "step": [0, "last"]})["step"].to_list() == [0]
     assert select_measured_rows(ended, {"quantity": "unigram_entropy", "step": "last"})["step"].to_list() == [0] * 6
-
-
-def test_if_no_run_came_to_its_end_the_last_step_is_the_one_asked_for(setting, training, trained):
     results = training({"a": setting()}, {("a", s): trained({0: 9.0, 50: 8.0}, "diverged", 60) for s in (1, 2)})
     found = select_series(results, {"quantity": "nll", "step": "last"})
     assert (found.seeds, found.failed) == ([], dict.fromkeys((1, 2), "loss is not finite"))

@@ -58,16 +58,13 @@ def test_queries_over_values_layer_by_layer_and_a_square_below_zero_leaves_no_ra
     assert found == [1.5, None, 0.5, 2.0, 1.0]
 
 
-def test_the_medians_of_queries_and_keys_and_of_values(measured):
+def test_the_medians_of_queries_keys_and_values_and_tokens_differ_as_self_attention_is_given_them(measured):
     """An estimate below zero is the smallest of all."""
     frame = qk_to_v_gradient(measured)
     of_noise = frame.filter(variant="noise", seed=1, sublayer="self_attention").row(0, named=True)
     norms = [3.0, -0.5, 1.0, 4.0, 2.0, 0.1, 0.2, 0.3, 0.4, 0.5]
     assert of_noise["value"] == pytest.approx(np.median(norms) / 2)
     assert (of_noise["layer"], of_noise["tensor"], of_noise["stack"]) == (None, None, "decoder")
-
-
-def test_tokens_differ_as_self_attention_is_given_them(measured):
     frame = token_difference(measured)
     assert of(frame, variant="law") == pytest.approx(list(DIFFERENCE.values()))
     assert set(frame["sublayer"]) == {"self_attention"}

@@ -55,23 +55,17 @@ def measured(setting, experiment):
     return experiment(variants, (1, 2), rows)
 
 
-def test_variances_are_over_that_of_their_own_stacks_embedding(measured):
+def test_variances_are_over_that_of_their_own_embedding_and_the_gain_of_values_is_the_inits(measured):
     rows = select_measured_rows(measured, {"quantity": "variance_over_input", "tensor": "sum", "layer": 1, "seed": 1})
     assert rows["value"].to_list() == pytest.approx([1.3 * 13 / 9] * 12)
     inside = select_measured_rows(measured, {"quantity": "variance_over_input"})
     assert inside["layer"].null_count() == 0
-
-
-def test_a_layer_that_grows_as_predicted_has_one(measured):
     rows = select_measured_rows(measured, {"quantity": "growth_over_prediction", "variant": "xavier", "seed": 1}).sort(
         "layer"
     )
     assert rows["layer"].to_list() == [1, 2]
     assert rows["value"].to_list() == pytest.approx([1.0, 1.0])
-
-
-def test_the_gain_of_values_is_the_inits(measured):
-    """fairseq halves the variance of v: measured growth over log((1 + likeness/2)(1 + c))."""
+    # fairseq halves the variance of v: measured growth over log((1 + likeness/2)(1 + c)).
     rows = select_measured_rows(measured, {"quantity": "growth_over_prediction", "variant": "uniform", "seed": 1}).sort(
         "layer"
     )

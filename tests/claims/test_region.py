@@ -20,6 +20,7 @@ def test_inside_disjoint_or_neither(low, high, word):
 
 
 def test_regions_and_distances_to_their_nearest_edge_also_in_words():
+    assert all(edge in Region(1.0, 2.0) for edge in (1.0, 2.0)), "both edges belong to it"
     assert interval_word(-math.inf, math.inf, Region(low=0.0)) == ("undecided", None)
     assert edge_distance(1.2, Region(1.0, 2.0), log=False) == pytest.approx(0.2)
     assert edge_distance(4.0, Region(1.0, 2.0), log=True) == pytest.approx(math.log(2))
