@@ -23,7 +23,7 @@ LARGEST_MANIFEST = 4 * 1024 * 1024
 LARGEST_PART = 128 * 1024 * 1024
 """Bytes of one file of a stretch."""
 MOST_MANIFESTS = 10_000
-_KEY = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}")
+KEY = re.compile(rf"[0-9a-f]{{16,{KEY_DIGITS}}}")  # committed reports have some of 16
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _STRETCH = re.compile(r"(?:0|[1-9][0-9]{0,11})-[0-9a-f]{12,24}")
 _FILES = {RECORD_FILE, *(f"{table}.parquet" for table in WRITTEN_BY_WORKERS)}
@@ -136,7 +136,7 @@ def read_manifest(
             raise ValueError("other fields than those of a manifest")
         units: dict[str, tuple[Segment, ...]] = {}
         for trajectory, segments in fields["units"]:
-            if _matching(_KEY, trajectory) in units:
+            if _matching(KEY, trajectory) in units:
                 raise Untrusted(place, "lists a unit twice")
             if wanted is not None and trajectory not in wanted:
                 continue

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.keys import KEY_DIGITS, digest_bytes
+from lnlab.keys import digest_bytes
 from lnlab.store.parquet_sizes import ParquetSizes, Unsized, parquet_sizes
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json
 from lnlab.store.records.coverage import COMPLETE_STATUSES
 from lnlab.store.records.layout import RECORD_FILE
 from lnlab.store.records.record import Record
+from lnlab.store.segments import KEY
 from lnlab.store.stretch import Stretch
 from lnlab.tables import table_schema
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_TEXT = 4_000
-_KEY = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 _FIELDS = {"trajectory": str, "first_step": int, "steps": int, "asked": list, "measurements": list} | {
@@ -69,7 +69,7 @@ def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record
     # An integer is meant: True would pass for one.
     if fields.keys() != _FIELDS.keys() or any(type(fields[name]) is not kind for name, kind in _FIELDS.items()):
         raise Refused(f"{where}: its record lacks a field, or has one of another type")
-    keys = [(_KEY, key) for key in (*fields["asked"], *fields["measurements"])]
+    keys = [(KEY, key) for key in (*fields["asked"], *fields["measurements"])]
     keys += [(_SHA256, key) for key in fields["files"].values()]
     if not all(isinstance(key, str) and pattern.fullmatch(key) for pattern, key in keys):
         raise Refused(f"{where}: a key in its record is none")
