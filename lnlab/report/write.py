@@ -178,12 +178,8 @@ def _drawn(
     overview = drawn_parts[-1] if section else None
     script, style = html.page_script(folders), html.page_style(folders)
     assets = reports / "assets"
-    shared: dict[Path, bytes] = {}
-    if not drawing.single_file:
-        shared[assets / f"vega-{digest_bytes(script.encode())[:16]}.js"] = script.encode()
-        if drawing.lean:
-            shared[assets / f"page-{digest_bytes(style.encode())[:16]}.css"] = style.encode()
-    script_path, style_path = ([*(_seen_from(out, path) for path in shared), None, None])[:2]
+    shared = None if drawing.single_file else assets / f"vega-{digest_bytes(script.encode())[:16]}.js"
+    script_path = None if shared is None else _seen_from(out, shared)
     page = html.render_page(
         folders,
         facts,
@@ -195,7 +191,6 @@ def _drawn(
         script=script,
         style=style,
         shared=script_path,
-        style_path=style_path,
         lean=drawing.lean,
         is_there=(lambda address: out.joinpath(unquote(address)).is_file())
         if drawing.links is None
@@ -226,22 +221,22 @@ def _drawn(
             shown = reader_grid(frame.with_columns(marked.alias("verdict")), headings, "Claims and verdicts.")
             files["tables/verdicts.csv"] = csv_bytes(frame, headings)
             files["tables/verdicts.tex"] = booktabs_table(shown, "tab:verdicts").encode()
-    for path, content in shared.items():  # before the page that reads them; a name says what the file holds
+    if shared is not None:  # before the page that reads it; its name says what it holds
         try:
-            if not path.is_file() or path.read_bytes() != content:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with replacing(path) as file:
-                    file.write(content)
+            if not shared.is_file() or shared.read_bytes() != script.encode():
+                shared.parent.mkdir(parents=True, exist_ok=True)
+                with replacing(shared) as file:
+                    file.write(script.encode())
         except OSError as error:
             what = f"cannot be written: {(error.strerror or str(error)).lower()}"
             remedy = "choose another folder with --out, or --single-file"
-            raise ReportError(Issue("unwritable", str(path), what, remedy)) from error
+            raise ReportError(Issue("unwritable", str(shared), what, remedy)) from error
     own = (NOTEBOOK_FILE, "figures", "tables", *(("data",) if data else ()))
     written = write_files(out, {**files, **data}, own)
     pages = written[: len(files)]
-    if shared:
+    if shared is not None:
         _drop_unused(assets)
-        pages += shared
+        pages.append(shared)
     failed = [drawn.part for drawn in drawn_parts if drawn.part.error]
     return Report([*pages, *written[len(files) :]], failed, [part for part in all_parts if part.shows_nothing])
 
@@ -252,13 +247,13 @@ def _seen_from(out: Path, path: Path) -> str:
 
 
 def _drop_unused(assets: Path) -> None:
-    """Remove scripts and styles of earlier versions that no page of these reports reads any more."""
-    shared = [*sorted(assets.glob("vega-*.js")), *sorted(assets.glob("page-*.css"))]
-    if len({path.suffix for path in shared}) < len(shared):
+    """Remove scripts of earlier versions that no page of these reports reads any more."""
+    scripts = sorted(assets.glob("vega-*.js"))
+    if len(scripts) > 1:
         pages = []
         for path in assets.parent.glob("**/index.html"):
             with suppress(ReportError):  # what is no regular file is no page of ours
                 pages.append(read_file(path.parent, path.name) or b"")
-        for path in shared:
+        for path in scripts:
             if not any(path.name.encode() in page for page in pages):
                 path.unlink(missing_ok=True)

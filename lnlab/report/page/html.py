@@ -159,7 +159,6 @@ def render_page(
     script: str,
     style: str,
     shared: str | None,
-    style_path: str | None = None,
     lean: bool = False,
     is_there: Callable[[str], bool],
 ) -> str:
@@ -176,12 +175,10 @@ def render_page(
         script: the one script of the page.
         style: of the page.
         shared: path from the page to the shared script. None puts everything into one file.
-        style_path: path from the page to the shared style. None puts it into the page.
         lean: leave out what the data beside the page say as well, and links to files that a lean report lacks.
         is_there: whether a file exists, by its path from the page. The page links only to files that exist.
     """
     jinja = template_environment(tuple(folders))
-    own_style = None if style_path else style
     inline = None if shared else script
     single = shared is None
     parts = [part_of_page(drawn, single=single) for drawn in drawn_parts]
@@ -228,8 +225,7 @@ def render_page(
         more_questions=more_questions,
         theme=dict(THEME),
         lean=lean,
-        policy=policy(own_style, inline),
-        style_path=style_path,
+        policy=policy(style, inline),
         script_path=shared,
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
         answers=answers,
@@ -314,17 +310,16 @@ def figure_pages(
     return files
 
 
-def policy(style: str | None, inline: str | None, images: str | None = None) -> str:
+def policy(style: str, inline: str | None, images: str | None = None) -> str:
     """The content security policy: this style, this script, images of this page, and nothing else.
 
-    A style or script that is None lies beside the page. A page with its script inside has its images inside as well,
+    A script that is None lies beside the page. A page with its script inside has its images inside as well,
     unless ``images`` says where they lie.
     """
     scripts, beside = (f"'{_hash(inline)}'", "data:") if inline is not None else ("'self'", "'self'")
-    styles = "'self'" if style is None else f"'{_hash(style)}'"
     images = images or beside
     return (
-        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src {images}; "
+        f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; img-src {images}; "
         "base-uri 'none'; form-action 'none'"
     )
 
