@@ -18,6 +18,7 @@ from lnlab.app.rounds.units import unit_seconds
 from lnlab.app.run_options import RunOptions
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.watching import watched_run
+from lnlab.committed.provenance import provenance_of_run
 from lnlab.committed.registries import load_registries
 from lnlab.compile.cost.memory import LIBRARIES, plan_memory
 from lnlab.errors import LabError
@@ -63,7 +64,8 @@ def run_as_array(
     known = load_registries(request.plugins)
     require_judgeable(request, known)
     plan, document = compile_request(request, known)
-    stored = store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
+    facts = plan_facts(request, plan, document, known, provenance_of_run(plan.inputs))
+    stored = store.save_plan(plan, request.spec, facts, content=request.content)
     lacking = work_to_do(store.lacks(stored), retry_failed=options.retry_failed)
     if not lacking:
         store.used(stored)

@@ -14,6 +14,7 @@ from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import compute_units
 from lnlab.app.run_options import RunOptions
 from lnlab.app.run_summary import RunSummary
+from lnlab.committed.provenance import provenance_of_run
 from lnlab.committed.registries import load_registries
 from lnlab.compile.cost.memory import MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision, decision_from_json
@@ -23,6 +24,7 @@ from lnlab.errors import LabError, SpecError
 from lnlab.execute.devices import device_kind
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
+from lnlab.keys import Json
 from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.store import Store
 from lnlab.training_extra import absent_packages
@@ -63,7 +65,8 @@ def compute_missing(
             if made := remembered_decisions(plan, store):
                 decisions = (*decisions, *made)
                 continue
-            facts = plan_facts(request, plan, document, known)
+            provenance = provenance_of_run(plan.inputs) if store.pending(plan) else stored_provenance(store, plan.name)
+            facts = plan_facts(request, plan, document, known, provenance)
             plan = part(plan, known)
             stored = store.keep_plan(plan, request.spec, facts, content=request.content)
             done = compute_round(store, plan, stored, request, known, options, where)
@@ -101,7 +104,8 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
         plan, document = next_plan(request, known, store, decisions)
         if store.found(plan).runs["status"].null_count() == len(plan.runs):
             return None
-        return store.keep_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
+        facts = plan_facts(request, plan, document, known, stored_provenance(store, plan.name))
+        return store.keep_plan(plan, request.spec, facts, content=request.content)
     except SpecError:
         raise
     except LabError:
@@ -123,6 +127,14 @@ def _machines(options: RunOptions) -> Iterator[Machines]:
 
     with connected(options.address, options.workers):
         yield RayCluster(options.workers, options.console.print)
+
+
+def stored_provenance(store: Store, name: str) -> Json:
+    """What the plan of this name that was used last states of the start of its runs. Empty if none does."""
+    for stored in plans_newest_first(store.root):
+        if stored.name == name and (found := ((stored.facts or {}).get("report") or {}).get("provenance")):
+            return found
+    return {}
 
 
 def decide_open_choices(plan: Plan, store: Store) -> tuple[Decision, ...]:

@@ -1,5 +1,6 @@
 """Metadata stored with a plan next to its tables, so that verdicts and reports need neither the compiler nor torch."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
 
 
-def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> Json:
+def plan_facts(
+    request: Request, plan: Plan, document: SpecDocument, known: "Registries", provenance: Mapping[str, Json]
+) -> Json:
     """``{"report": the metadata of a page, "claims": every claim, resolved}``."""
     experiment = plan.experiment
     transfers: tuple[str, ...] = ()
@@ -43,6 +46,7 @@ def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Reg
         probes=resolved_probes(experiment, known),
         decisions=tuple(decisions_to_json(plan.decisions)),
         transfers=transfers,
+        provenance=provenance,
         left_out=tuple(f"{note}." for note in left_out),
         models=model_graphs(plan.sections, [(plan.settings[v], plan.points[v]) for v in plan.settings], known),
         **question_fields(experiment, plan.sections, known, plan.grid_seeds, profile=plan.profile),

@@ -86,6 +86,7 @@ def criterion_digest(claim: Mapping[str, Json], results: Results) -> str:
         selected.append([of_rows, read, named])
     # ``law`` in words is a parameter of a kind. The number that a sentence names is no part of its test.
     own = {"law"} if isinstance(claim.get("law"), str) else set()
+    # A parameter that a kind gets later moves no criterion if its default is None.
     parameters = {
         word: value for word, value in claim.items() if value is not None and (word in own or word not in _APART)
     }

@@ -125,10 +125,20 @@ class _Probe(_Open):
     kind: _Text
 
 
+class _Provenance(_Closed):
+    command: str = ""
+    commit: str = ""
+    patch: str = ""
+    note: str = ""
+    packages: dict[str, str] = {}
+    files: tuple[tuple[str, int, str], ...] = ()
+
+
 def _checked(entry: type[BaseModel]) -> GetPydanticSchema:
     return GetPydanticSchema(lambda _, handler: handler(entry))
 
 
+Provenance = Annotated[Mapping[str, Json], _checked(_Provenance)]
 Look = Annotated[Mapping[str, Json], _checked(_Look)]
 Frozen = Annotated[Mapping[str, str], _checked(_Frozen)]
 Decision = Annotated[Mapping[str, Json], _checked(_Decision)]

@@ -30,6 +30,7 @@ _OPTIONAL: Mapping[str, Json] = {
     "models": {},
     "source_setting": {},
     "review": [],
+    "provenance": {},
 }
 """Fields that are written only if they are not empty, and what they are if absent."""
 
@@ -75,6 +76,7 @@ class ReportFacts(SpecIdentity):
             changed.
         origin: path from the folder of the report to the spec. Empty if ``path`` leads there from a folder above.
         review: what a referee would ask, the most important first, see ``review.rule.ReviewLine``.
+        provenance: where its runs were started: ``command``, ``commit``, ``patch``, ``note``, ``packages``, ``files``.
         theme: heading under which an index lists the question. Empty: that of its source.
     """
 
@@ -105,6 +107,7 @@ class ReportFacts(SpecIdentity):
     looks: Mapping[str, Sequence[fact_entries.Look]] = field(default_factory=dict)
     frozen: Mapping[str, fact_entries.Frozen] = field(default_factory=dict)
     review: tuple[fact_entries.ReviewRecord, ...] = ()
+    provenance: fact_entries.Provenance = field(default_factory=dict)
     origin: str = ""
     theme: str = ""
 

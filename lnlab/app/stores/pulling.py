@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.app.compute import decide_open_choices, remembered_decisions
+from lnlab.app.compute import decide_open_choices, remembered_decisions, stored_provenance
 from lnlab.app.formats import format_quantity
 from lnlab.app.plan_facts import plan_facts
 from lnlab.app.request import Request, compile_request, open_store
@@ -200,7 +200,9 @@ def _pull_stages(
         decisions = (*decisions, *chosen)
     if not new and not present:
         return None
-    store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
+    provenance = {} if source is None else stored_provenance(source, plan.name)
+    facts = plan_facts(request, plan, document, known, provenance or stored_provenance(store, plan.name))
+    store.save_plan(plan, request.spec, facts, content=request.content)
     return Pull(new, present, absent)
 
 

@@ -2,10 +2,12 @@
 
 import json
 import re
+from collections.abc import Mapping
 
 import polars as pl
 
 from lnlab.compile.decisions import decision_from_json
+from lnlab.keys import Json, digest_bytes
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import methods
 from lnlab.report.table import Grid, reader_grid
@@ -13,6 +15,8 @@ from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import axis_value_name, count_noun, format_short, format_value, join_words
 from lnlab.seed_words import seed_word, seeds_word
 from lnlab.tables import ENDED_STATUSES, Results
+
+_MOST_FILES = 12
 
 
 def partial_report_sentence(results: Results) -> str:
@@ -54,8 +58,34 @@ def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, st
         ("Runs", f"{finished} of {runs.height} finished{f', {diverged} diverged' if diverged else ''}"),
         ("Measured by", ", ".join(programs) + (f" on {join_words(devices)}" if devices else "")),
         ("Page made by", f"lnlab {facts.version}"),
+        *_start_pairs(facts.provenance),
+        ("To cite", _citation(facts)),
     ]
     return [(name, value) for name, value in pairs if value]
+
+
+def _start_pairs(provenance: Mapping[str, Json]) -> list[tuple[str, str]]:
+    """Where the runs were started, of a report that says so, as pairs of name and value."""
+    if not provenance:
+        return []
+    patch = provenance.get("patch", "")
+    changed = sum(line.startswith(("+", "-")) and not line.startswith(("+++", "---")) for line in patch.splitlines())
+    commit = [f"commit {provenance['commit'][:12]}"] if provenance.get("commit") else []
+    commit += [f"{count_noun(changed, 'line')} changed since, in data/experiment.json"] if patch else []
+    files = [f"{name} ({size:,} bytes, SHA-256 {sha256[:16]})" for name, size, sha256 in provenance.get("files", ())]
+    packages = [f"{name} {version}" for name, version in provenance.get("packages", {}).items()]
+    return [
+        ("Started by", provenance.get("command", "")),
+        ("Repository", "; ".join([*commit, *filter(None, [provenance.get("note", "")])])),
+        ("Files read", "; ".join([*files[:_MOST_FILES], *(["..."] if len(files) > _MOST_FILES else [])])),
+        ("Packages", ", ".join(packages)),
+    ]
+
+
+def _citation(facts: ReportFacts) -> str:
+    """How to cite the report: the question, the version that judged it, and what tells this report from others."""
+    spec = f", spec {facts.path} (SHA-256 {digest_bytes(facts.spec.encode())[:16]})" if facts.path else ""
+    return f"“{facts.title}”, report of lnlab {facts.version}{spec}, plan {facts.digest[:16]}"
 
 
 def unfinished_runs_grid(results: Results) -> Grid | None:
