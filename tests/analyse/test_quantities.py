@@ -50,10 +50,9 @@ def test_the_gradient_times_the_stream_and_growth_from_layer_to_layer_are_select
     assert math.isclose(quantity_product(table, table, "one", power=-1)["value"][0], 1.0)
 
 
-def test_every_quantity_explains_itself_and_gives_nothing_where_nothing_was_measured(setting, experiment):
+def test_every_quantity_gives_nothing_where_nothing_was_measured(setting, experiment):
     empty = experiment({"a": setting()}, (1,), lambda v, s: [])
     for entry in quantities:
-        assert entry.summary.startswith("``")
         assert entry.build(empty).is_empty()
 
 

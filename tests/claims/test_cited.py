@@ -92,13 +92,10 @@ def test_edges_count_whose_claims_disagree(results, pairs, at_most, verdict, dis
     assert (found[0].verdict, found[0].estimate, found[0].measure) == (verdict, disagreeing, "edges")
 
 
-def test_known_verdicts_stand_in_for_claims_that_are_not_judged_again(results):
+def test_known_verdicts_stand_in_for_claims_and_edges_of_none_are_ill_posed(results, golden):
     known = judge_all(CLAIMS, results)
     (found,) = judge_all([edges_claim(("holds", "fails"))], results, known=known)
     assert found.verdict == "contradicted"
-
-
-def test_edges_of_claims_that_do_not_exist_are_ill_posed(results, golden):
     (found,) = judge_all([edges_claim(("holds", "gone"))], results)
     assert found.verdict == "ill-posed"
     golden(found.reason)

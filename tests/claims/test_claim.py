@@ -90,13 +90,6 @@ def test_claims_that_no_rows_could_answer_are_ill_posed_and_the_others_judged(re
     assert found[3].reason.startswith("claims.w.requires.1.of: ")
 
 
-def test_every_kind_explains_itself():
-    assert {entry.name for entry in claims} >= {"bound", "order", "power_law", "ratio", "trend"}
-    for entry in claims:
-        assert entry.summary.startswith("``"), entry.name
-        assert "(" in entry.summary, entry.name
-
-
 OWN = """\
 from lnlab.claims.claim import claims
 from lnlab.select.quantity import quantities

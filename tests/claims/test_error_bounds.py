@@ -30,14 +30,11 @@ def test_one_sided_single_looks_sum_to_what_is_printed_also_of_one_claim(golden)
     assert error_sentence([]) == ""
 
 
-def test_what_is_said_of_a_bound_holds_after_rounding(golden):
+def test_what_is_said_of_a_bound_holds_after_rounding_and_follows_edges_owners_and_looks(golden):
     numbers = [2.0, 2.1, 1.9, 2.05, 1.95]
     three = error_sentence([judged(numbers, at_least=1)] * 3)
     golden(three)  # 0.925
     assert "at most 6.88 %" in error_sentence([judged(numbers, look=3, between=[1, 3])])  # 6.875
-
-
-def test_bounds_follow_edges_owners_and_looks(golden):
     numbers = [2.0, 2.1, 1.9, 2.05, 1.95]
     assert error_bound(judged(numbers, between=[1, 3])) == 0.05
     assert error_bound(judged(numbers, at_least=3, margin="ours", no_effect=1)) == 0.05

@@ -54,7 +54,9 @@ def test_the_parts_at_which_nothing_is_decided_are_fieller_s_interval(verdict):
         assert verdict(ARMS, **SHARED, part=part, at_least=0).verdict == word, part
 
 
-def test_a_factor_of_its_own_needs_no_fourth_selection(experiment):
+def test_a_factor_of_its_own_needs_no_fourth_selection_and_an_arm_on_both_sides_leaves_a_difference(
+    experiment, verdict
+):
     """With layers as one factor, ``less`` alone says the second condition."""
     numbers = {arm: np.stack([values, 2 * values], axis=1) for arm, values in ARMS.items() if arm in "ab"}
     claim = {"id": "it", "says": "So.", "kind": "interaction", "of": {"quantity": "q", "placement": "a", "layer": 1}}
@@ -62,9 +64,6 @@ def test_a_factor_of_its_own_needs_no_fourth_selection(experiment):
     assert found.seeds == pytest.approx(dict(enumerate(ARMS["b"] - ARMS["a"], 1)))
     sides = [{**claim["of"], "placement": arm, "layer": layer} for layer in (1, 2) for arm in "ab"]
     assert selections_of_claim({**claim, "to": {"placement": "b"}, "less": {"layer": 2}, "less_to": None}) == sides
-
-
-def test_an_arm_on_both_sides_with_equal_weights_leaves_a_plain_difference(verdict):
     both = verdict(ARMS, **SHARED, at_least=0)
     plain = verdict(ARMS, kind="difference", of={"quantity": "q", "placement": "c"}, to={"placement": "b"}, at_least=0)
     assert (both.estimate, both.low, both.high) == pytest.approx((plain.estimate, plain.low, plain.high))

@@ -41,12 +41,9 @@ def test_a_look_is_a_set_of_seeds():
     assert all(len(look.date) == 10 for look in book.looks["it"])
 
 
-def test_open_looks_have_half_the_level_from_the_first():
+def test_open_looks_have_half_the_level_from_the_first_and_words_do_not_make_another_criterion():
     book = LookBook()
     assert [looked_at(book, n, looks="open") for n in (5, 10)] == [(1, 0.025), (2, 0.0125)]
-
-
-def test_words_do_not_make_another_criterion():
     book = LookBook()
     looked_at(book, 5)
     for said in ({"says": "In other words."}, {"because": {"supported": "so"}}, {"role": "source"}, {"law": 1.5}):

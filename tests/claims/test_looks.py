@@ -147,16 +147,13 @@ def test_the_words_of_a_quantity_say_which_side_is_better(quantity, side):
     )
 
 
-def test_of_two_that_are_said_to_be_alike_neither_is_the_better_one(golden):
+def test_of_two_that_are_alike_neither_is_better_and_one_place_that_goes_the_other_way_contradicts(golden, verdict):
     interval, alike = (-0.3, -0.2), Region(-0.05, 0.05)
     claim = {"kind": "order", "of": {"quantity": "final_nll"}, "order": "A ~ B"}
     assert side_of_range(claim, interval, alike, "difference") == "below the range"
     golden(side_of_range({**claim, "larger_is": "worse"}, interval, alike, "difference"))
     costs = {**claim, "order": "A <= B"}
     golden(side_of_range(costs, (0.2, 0.3), Region(high=0.05), "difference"))
-
-
-def test_one_place_of_several_that_goes_the_other_way_contradicts(verdict):
     down = [[2 + 0.001 * s, 0.5 - 0.001 * s, 2, 2] for s in range(10)]
     claim = {"kind": "bound", "each": ["layer"], "at_least": 1.5, "margin": "ours", "no_effect": 1}
     found = verdict(down, **claim)
@@ -222,15 +219,12 @@ def test_a_look_beyond_the_declared_ones_is_refused_with_a_remedy(experiment, go
         judge_claim(claim, results, look=3)
 
 
-def test_every_kind_has_its_own_level(verdict):
+def test_every_kind_has_its_own_level_and_an_order_its_laws(verdict):
     """Of status and everywhere, too: a share that decides at 5 % is open at 1.25 %."""
     tens = [1.0] * 6
     for kind in ({"kind": "status", "at_least": 0.5}, {"kind": "everywhere", "at_least": 0.5}):
         assert verdict(tens, **kind).verdict == "supported"
         assert verdict(tens, **kind, looks="open").reason.count("a verdict needs 7, by rule")
-
-
-def test_laws_of_an_order(verdict):
     arms = {"a": [1.0 + 0.001 * s for s in range(6)], "b": [1.005] * 6}
     found = verdict(arms, kind="order", over="placement", order="a ~ b", of={"quantity": "q"})
     assert (found.law, found.law_word) == (1.0, "rejected")

@@ -43,16 +43,13 @@ def test_what_the_numbers_of_a_verdict_are(experiment, claim, measure):
     assert verdicts_from_frame(verdict_frame([found])) == [found]
 
 
-def test_a_contrast_that_is_counted_is_a_share(experiment):
+def test_a_contrast_that_is_counted_is_a_share_of_which_an_earlier_table_says_nothing(experiment):
     numbers = {"post": [None if seed < 1 else 2.0 for seed in range(8)], "pre": [1.0] * 8}
     results = experiment(
         numbers, step=10, status=lambda arm, seed: "diverged" if arm == "post" and seed < 2 else "finished"
     )
     claim = {"kind": "order", "of": {"quantity": "q"}, "over": "placement", "order": "pre < post", "about": "share"}
     assert judge_claim({"id": "a", "says": "b", **claim}, results).measure == "share"
-
-
-def test_an_earlier_table_of_verdicts_says_nothing_of_it(experiment):
     found = judge_claim(
         {"id": "a", "says": "b", "kind": "bound", "of": ONE, "at_least": 1}, experiment({"post": RISING})
     )

@@ -43,12 +43,18 @@ def test_at_that_number_the_mean_half_width_at_the_next_level_reaches_the_edge(
     assert 0.45 < decided.mean() < 0.75
 
 
-def test_how_many_seeds_beyond_a_hundred_are_counted(verdict, exactly, golden):
+def test_seeds_beyond_a_hundred_are_counted_and_a_mean_of_too_few_at_the_level_of_this_look(verdict, exactly, golden):
     found = verdict({"a": exactly(2, 0.2, 10), "b": np.ones(10)}, **TO, at_least=1.95)
     normal = (stats.norm.ppf(1 - 0.0125 / 2) * 0.2 / math.log(2 / 1.95)) ** 2
     golden(found.reason)
     assert normal < stated_seeds(found.reason) < normal + 6
     assert further_seeds(found.reason) == stated_seeds(found.reason)  # a pooled look would be at 640
+    found = verdict({"a": exactly(2, 0.3, 4), "b": np.ones(4)}, **TO, at_least=1.8, step=10)
+    gap = math.log(2 / 1.8)
+    expected = next(n for n in range(2, 500) if stats.t.ppf(0.975, n - 1) * 0.3 / math.sqrt(n) < gap)
+    golden(found.reason)
+    assert stated_seeds(found.reason) == expected
+    assert further_seeds(found.reason) == expected - 4
 
 
 @pytest.mark.parametrize(
@@ -100,15 +106,6 @@ def test_a_rule_alone_states_the_seeds_unless_they_would_not_do(verdict, golden)
     assert (stated_seeds(mixed.reason), further_seeds(mixed.reason)) == (seeds, seeds - 5)
     share = verdict([0.1, 0.9, 0.9, 0.9, 0.9], kind="status", at_least=0.5, looks="open")
     assert share.reason.endswith(f"about {seeds} seeds would decide: {seeds - 5} more")
-
-
-def test_a_mean_of_too_few_seeds_counts_at_the_level_of_this_look(verdict, exactly, golden):
-    found = verdict({"a": exactly(2, 0.3, 4), "b": np.ones(4)}, **TO, at_least=1.8, step=10)
-    gap = math.log(2 / 1.8)
-    expected = next(n for n in range(2, 500) if stats.t.ppf(0.975, n - 1) * 0.3 / math.sqrt(n) < gap)
-    golden(found.reason)
-    assert stated_seeds(found.reason) == expected
-    assert further_seeds(found.reason) == expected - 4
 
 
 @pytest.mark.parametrize("kind", [{"kind": "status", "at_least": 0.5}, {"kind": "everywhere", "at_least": 0.5}])

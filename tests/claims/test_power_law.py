@@ -104,7 +104,7 @@ def test_a_curve_that_is_no_power_law_is_judged_where_all_of_it_agrees(verdict, 
     golden(found.reason)
 
 
-def test_one_seed_that_rises_once_is_no_opposite_trend(verdict):
+def test_a_curve_that_differs_between_seeds_is_judged_by_intervals_and_not_by_its_trend(verdict, golden):
     """Then the local exponents decide, by their intervals."""
     y = FALLING[None] * np.exp(0.01 * RNG.normal(size=(5, 5)))
     y[2, 3] = y[2, 2] * 1.001
@@ -112,10 +112,7 @@ def test_one_seed_that_rises_once_is_no_opposite_trend(verdict):
     assert (found.verdict, "every seed falls" in found.reason) == ("contradicted", False)
     ratio = np.log(y[:, 3] / y[:, 2]) / np.log(12 / 10)
     assert (found.low, found.high) == pytest.approx(stats.t.interval(0.95, 4, loc=ratio.mean(), scale=stats.sem(ratio)))
-
-
-def test_an_opposite_trend_is_still_judged_by_the_interval_and_by_the_seeds_that_it_needs(verdict, golden):
-    """Slopes that differ so much between seeds that the interval reaches the region decide nothing."""
+    # Slopes that differ so much between seeds that the interval reaches the region decide nothing.
     past = np.log(X / X[0])
     wide = np.exp(-np.outer([0.1, 0.2, 6.0], past) - 3 * past**2) * np.exp(1e-3 * RNG.normal(size=(3, 5)))
     found = verdict(wide, **SIZES, sizes=True, at_least=0.1)

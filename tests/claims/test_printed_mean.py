@@ -67,12 +67,9 @@ def test_a_further_look_refuses_less_and_accepts_no_more(experiment, exactly):
     assert judge_claim({**claim, "mean": 1.01 * wider.high}, results, look=2).verdict == "contradicted"
 
 
-def test_the_same_seeds_have_the_same_range(verdict, exactly):
+def test_the_same_seeds_have_the_same_range_and_too_few_decide_nothing(verdict, exactly, golden):
     one, other = (verdict(exactly(1.0, 0.5, 10), **MEAN, mean=1.0) for _ in range(2))
     assert (one.region_low, one.region_high) == (other.region_low, other.region_high)
-
-
-def test_too_few_seeds_and_failures_decide_nothing(verdict, golden):
     golden(verdict([1.0, 2.0], **MEAN, mean=1.0).reason)
     failed = verdict([math.nan] * 4 + [1.0, 1.1, 1.2, 0.9, 0.8, 1.05], **MEAN, mean=1.0)
     assert failed.verdict == "undecided"

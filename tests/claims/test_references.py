@@ -141,24 +141,18 @@ def test_a_variant_that_trains_on_some_seeds_is_counted(trained, golden):
     assert (more.verdict, more.inside, more.n) == ("supported", 11, 12)
 
 
-def test_a_quantity_that_is_all_or_nothing_is_counted_even_where_seeds_agree(trained, golden):
+def test_what_is_all_or_nothing_is_counted_even_where_seeds_agree_and_in_an_order(trained, golden):
     """What is judged is not read off the data."""
     claim = {"kind": "bound", "of": PHI, "at_least": 0.9, "scale": "linear"}
     found = judged(trained(bimodal(6, 6)), **claim)
     assert (found.verdict, found.about, found.estimate) == ("supported", "share", 1.0)
     golden(judged(trained(bimodal(5, 5)), **claim).reason)
-
-
-def test_a_ratio_of_nothing_counts_as_a_seed_outside(trained, golden):
-    """phi 0 has no logarithm; where seeds are counted it is the smallest ratio of all."""
+    # phi 0 has no logarithm; where seeds are counted it is the smallest ratio of all.
     methods = bimodal(10, 0) | {"half": {s: course(2.0 if s == 1 else 6.5) for s in range(1, 11)}}
     of = {"quantity": "learned_fraction", "method": "half", "reference": {"method": "good"}}
     found = judged(trained(methods), kind="ratio", of=of, to={"method": "good"}, at_least=0.9)
     assert (found.verdict, found.inside, found.n) == ("contradicted", 1, 10)
     golden(found.reason)
-
-
-def test_an_order_of_bimodal_variants_is_counted(trained):
     of = {"quantity": "learned_fraction", "reference": {"method": "good"}}
     found = judged(trained(bimodal(8, 1)), kind="order", of=of, over="method", order="torn < good", scale="linear")
     assert (found.verdict, found.inside, found.n, found.about) == ("supported", 8, 8, "share")

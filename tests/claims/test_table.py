@@ -98,7 +98,7 @@ def test_the_interval_is_students_over_seeds_and_cells_per_seed_are_counted_from
     golden(two)
 
 
-def test_a_run_that_diverged_has_not_converged_and_one_that_was_lost_takes_its_seed(golden):
+def test_a_run_that_diverged_has_not_converged_and_columns_that_were_not_run_are_told(golden):
     found = judged(table_results(*[moved(layer1="DCC", batch5="DDN")] * 5), "table", cells=CELLS)
     assert (found.verdict, found.estimate) == ("supported", 0.0)
     lost = judged(table_results(*[AS_PRINTED] * 5, moved(layer1="TCC")), "table", cells=CELLS)
@@ -107,9 +107,6 @@ def test_a_run_that_diverged_has_not_converged_and_one_that_was_lost_takes_its_s
     waits = judged(table_results(*[AS_PRINTED] * 5, moved(layer1="-CC")), "table", cells=CELLS)
     assert waits.verdict == "undecided"
     golden(waits.reason)
-
-
-def test_columns_that_were_not_run_are_told_and_without_any_it_is_not_testable():
     shallow = {key: letters for key, letters in AS_PRINTED.items() if key[1] == 1}
     found = judged(table_results(*[shallow] * 5), "table", cells=CELLS, guesses={"all": [{"at_most": 0.1}]})
     assert "only 2 of 4 columns were run" in found.reason

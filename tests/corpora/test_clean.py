@@ -38,9 +38,10 @@ def test_lengths_and_ratios_at_their_limits(source, target, kept):
     assert fit_for_training(source, target) is kept
 
 
-def test_limits_can_be_others():
+def test_limits_can_be_others_and_lower_case_is_that_of_both_languages():
     assert fit_for_training("a " * 200, "a " * 200, longest=250)
     assert fit_for_training("a", "a b c", ratio=3)
+    assert lowercased([("ÄRGER Straße", "I AM")]) == [("ärger straße", "i am")]
 
 
 def test_counting_takes_time_in_proportion():
@@ -49,7 +50,3 @@ def test_counting_takes_time_in_proportion():
         started = time.process_time()
         token_count(text)
         assert time.process_time() - started < 30  # back and forth it takes hours
-
-
-def test_lower_case_is_that_of_both_languages():
-    assert lowercased([("ÄRGER Straße", "I AM")]) == [("ärger straße", "i am")]

@@ -16,12 +16,11 @@ def read(raw: bytes):
     return labelled_lines(Content("news.txt", raw), NAMES)
 
 
-def test_a_line_is_parted_at_its_last_mark_and_empty_lines_are_left_out():
+def test_a_line_is_parted_at_its_last_mark_and_only_a_line_feed_ends_it():
     assert read(TEXT.encode("latin-1")) == [("Übernahme @ home rose .", "positive"), ("Nothing happened .", "neutral")]
-
-
-def test_other_separators_of_lines_stand_inside_sentences():
     assert read("a\x0bb\x1cc\xadd@neutral".encode("latin-1")) == [("a\x0bb\x1cc\xadd", "neutral")]
+    with pytest.raises(CorpusError, match="line 2 holds the byte 0x92"):
+        read(b"fine@neutral\nit\x92s up@positive\n")
 
 
 @pytest.mark.parametrize(
@@ -39,11 +38,6 @@ def test_another_encoding_is_told_from_latin_1(encoding, said, golden):
         read(TEXT.encode(encoding))
     assert said in str(caught.value)
     golden(str(caught.value))
-
-
-def test_windows_quotes_are_not_latin_1_and_their_line_is_named():
-    with pytest.raises(CorpusError, match="line 2 holds the byte 0x92"):
-        read(b"fine@neutral\nit\x92s up@positive\n")
 
 
 @given(st.text(st.characters(codec="latin-1", exclude_categories=["Cc"])))

@@ -28,10 +28,15 @@ def refusal(text, **given) -> str:
     return str(caught.value)
 
 
-def test_segments_are_read_with_their_numbers_and_nothing_else_is_text(mteval):
+def test_segments_are_read_with_their_numbers_and_nothing_else_is_text_whatever_their_markup(mteval):
     read = documents(content(mteval(TALKS)))
     assert [document.name for document in read] == ["69", "70"]
     assert read[0].segments == [("1", "Eins."), ("2", "Zwei & drei"), ("3", "vier")]
+    text = '\ufeff<SRCSET><DOC DOCID="1"><hl><SEG ID="1">a <b>bold</b>\n word</SEG></hl></DOC></SRCSET>'
+    assert documents(content(text))[0].segments == [("1", "a bold word")]
+    text = '<!DOCTYPE mteval SYSTEM "http://127.0.0.1:1/mteval.dtd">'
+    text += '<mteval><doc docid="1"><seg id="1">x</seg></doc></mteval>'
+    assert documents(content(text))[0].segments == [("1", "x")]
 
 
 @pytest.mark.data
@@ -44,11 +49,6 @@ def test_real_files_are_read_as_another_parser_reads_them(ted_root, name, langua
         for doc in ElementTree.parse(path).iter("doc")
     ]
     assert [(document.name, document.segments) for document in documents(read_content(path))] == expected
-
-
-def test_a_byte_order_mark_upper_case_and_markup_inside_a_segment_are_read():
-    text = '\ufeff<SRCSET><DOC DOCID="1"><hl><SEG ID="1">a <b>bold</b>\n word</SEG></hl></DOC></SRCSET>'
-    assert documents(content(text))[0].segments == [("1", "a bold word")]
 
 
 def test_a_bare_ampersand_is_named_with_its_line_and_what_to_write(mteval):
@@ -101,12 +101,6 @@ PARAMETER = '<!DOCTYPE doc [\n<!ENTITY % a SYSTEM "http://127.0.0.1/x">\n%a;]>\n
 @pytest.mark.parametrize("sgml", [False, True])
 def test_no_file_may_declare_an_entity(text, sgml):
     assert "line 2: declares the entity 'a'" in refusal(text, sgml=sgml)
-
-
-def test_the_doctype_of_mteval_is_harmless_and_not_fetched():
-    text = '<!DOCTYPE mteval SYSTEM "http://127.0.0.1:1/mteval.dtd">'
-    text += '<mteval><doc docid="1"><seg id="1">x</seg></doc></mteval>'
-    assert documents(content(text))[0].segments == [("1", "x")]
 
 
 def test_its_size_is_bounded(monkeypatch, mteval):

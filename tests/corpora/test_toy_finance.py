@@ -24,9 +24,10 @@ def named(corpus):
     return [(text, corpus.names[label]) for text, label in zip(corpus.sentences, corpus.labels, strict=True)]
 
 
-def test_the_text_is_that_of_its_version(corpus):
+def test_the_text_is_that_of_its_version_with_every_slot_filled(corpus):
     assert corpus.digest == TEXT[labelled["toy_finance"].version]
     assert corpus.printable
+    assert not [text for text in corpus.sentences if re.search(r"[{}]|  | \.\d|_", text)]
 
 
 def test_its_classes_are_as_large_as_the_real_ones(corpus):
@@ -50,10 +51,6 @@ def test_no_sentence_occurs_twice_and_a_smaller_corpus_begins_a_larger_one(corpu
     small = toy_finance((), sentences=300)
     assert named(small) == named(corpus)[:300]
     assert toy_finance((), sentences=300) is small
-
-
-def test_every_slot_is_filled(corpus):
-    assert not [text for text in corpus.sentences if re.search(r"[{}]|  | \.\d|_", text)]
 
 
 GAINS = """net sales; operating profit; net profit; turnover; order intake; pretax profit; cash flow from operations;

@@ -18,22 +18,18 @@ def corpus():
     return toy_german_english(())
 
 
-def test_the_default_sizes(corpus):
+def test_the_text_is_that_of_its_version_with_the_default_sizes_and_no_sentence_twice(corpus):
+    assert corpus.digest == TEXT[corpora["toy_german_english"].version]
     assert {name: len(pairs) for name, pairs in corpus.splits.items()} == {
         "train": 20_000,
         "validation": 1_000,
         "test": 1_000,
     }
     assert corpus.printable
-
-
-def test_the_text_is_that_of_its_version(corpus):
-    assert corpus.digest == TEXT[corpora["toy_german_english"].version]
-
-
-def test_no_german_sentence_occurs_twice_in_any_split(corpus):
     german = [source for pairs in corpus.splits.values() for source, _ in pairs]
     assert len(set(german)) == 22_000
+    words = {word.lower() for pair in corpus.splits["train"] for word in re.findall(r"\w+", " ".join(pair))}
+    assert len(words) > 2_000
 
 
 @pytest.mark.parametrize("side", [0, 1], ids=["German", "English"])
@@ -50,18 +46,10 @@ def test_word_frequencies_fall_about_like_one_over_rank(corpus, side):
     assert xy**2 / (xx * yy) > 0.97
 
 
-def test_there_are_enough_words_for_a_vocabulary_of_a_thousand(corpus):
-    words = {word.lower() for pair in corpus.splits["train"] for word in re.findall(r"\w+", " ".join(pair))}
-    assert len(words) > 2_000
-
-
-def test_a_smaller_training_set_begins_a_larger_one_and_leaves_the_others_alone(corpus):
+def test_a_smaller_training_set_begins_a_larger_one_and_equal_sizes_share_one_corpus(corpus):
     small = toy_german_english((), train=500)
     assert small.splits["train"] == corpus.splits["train"][:500]
     assert small.splits["validation"] == corpus.splits["validation"]
     assert small.splits["test"] == corpus.splits["test"]
     assert small.digest != corpus.digest
-
-
-def test_equal_sizes_share_one_corpus(corpus):
     assert toy_german_english(()) is corpus

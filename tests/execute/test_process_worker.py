@@ -61,7 +61,7 @@ def slept(seconds):
     return seconds
 
 
-def test_each_task_is_done_by_the_worker_that_it_names_in_order(workers):
+def test_each_task_is_done_by_the_worker_that_it_names_and_ctrl_c_is_not_for_it(workers):
     pids = {n: [workers.submit(own_pid, None, worker=n).result(60) for _ in range(3)] for n in (1, 2)}
     assert len(set(pids[1])) == len(set(pids[2])) == 1
     assert pids[1] != pids[2]
@@ -70,6 +70,11 @@ def test_each_task_is_done_by_the_worker_that_it_names_in_order(workers):
         future.add_done_callback(lambda _, seconds=seconds: ends.append(seconds))
     [future.result(60) for future in futures]
     assert ends == [0.3, 0.0, 0.1]
+    pid = workers.submit(own_pid, None).result(60)
+    waiting = workers.submit(slept, 0.5)
+    time.sleep(0.1)
+    os.kill(pid, signal.SIGINT)
+    assert waiting.result(60) == 0.5
 
 
 @pytest.mark.parametrize("how", [3, -signal.SIGKILL, -signal.SIGSEGV, -signal.SIGTERM])
@@ -115,14 +120,6 @@ def test_what_a_task_raises_is_raised_and_the_process_goes_on(workers):
     with pytest.raises((AttributeError, TypeError), match="pickle"):
         workers.submit(lambda _: 1, None).result(60)
     assert workers.submit(own_pid, None).result(60) == pid
-
-
-def test_ctrl_c_in_a_terminal_is_not_for_the_workers(workers):
-    pid = workers.submit(own_pid, None).result(60)
-    waiting = workers.submit(slept, 0.5)
-    time.sleep(0.1)
-    os.kill(pid, signal.SIGINT)
-    assert waiting.result(60) == 0.5
 
 
 def test_a_task_that_closes_the_channel_is_a_death_and_an_answer_of_any_size_comes_whole(workers, promptly):

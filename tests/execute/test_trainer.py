@@ -407,15 +407,12 @@ def test_decay_of_matrices_is_torchs_adamw_with_two_groups():
     assert [group["weight_decay"] for group in every.optimizer.param_groups] == [0.5]
 
 
-def test_batches_come_in_epochs_and_start_where_a_state_left_them():
+def test_batches_come_in_epochs_and_resumed_curves_end_before_the_next_update():
     task = build(trajectory_of(), REGISTRIES).task
     n = task.epoch_batches
     assert n == sum(1 for _ in task.batches("train", "train", 0)) == sum(1 for _ in task.batches("train", "train", 5))
     whole = [b.source for b in islice(training_stream(task, 0), n + 3)]
     assert all(torch.equal(a, b.source) for a, b in zip(whole[n - 1 :], training_stream(task, n - 1), strict=False))
-
-
-def test_resumed_curves_end_before_what_the_next_update_will_record():
     made, state = walk(trajectory_of(5), Notes())
     state.step = 2
     rows = [{"step": s, "split": "train", "quantity": "loss", "value": 1.0 + s} for s in range(4)]

@@ -137,3 +137,18 @@ def test_every_norm_stands_where_its_tag_says(entry):
     expected = {"stream": False, "branch": True, "both": True, "nothing": True}
     assert bool(grown) is expected[entry.facts.norm_of]
     assert bool(made) is (entry.facts.norm_of != "nothing")
+
+
+@pytest.mark.parametrize("layer", [1, 3])
+def test_layernorm_scaling_divides_every_norm_by_the_root_of_the_layer(layer):
+    x = 3 + f(n(3) / math.sqrt(layer))
+    assert value("scaled_pre", layer=layer) == pytest.approx(x + g(n(x) / math.sqrt(layer)))
+
+
+def test_the_reordered_norm_stands_behind_the_branch_and_hybrid_is_post_ln_without_its_second_norm():
+    x = 3 + n(f(3))
+    assert value("reordered") == pytest.approx(x + n(g(x)))
+    x = n(3 + f(3))
+    assert value("hybrid") == pytest.approx(x + g(x))
+    assert value("hybrid", first="pre") == value("pre")
+    assert value("hybrid", layer=2, first="pre") == value("hybrid")

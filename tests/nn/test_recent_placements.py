@@ -1,4 +1,4 @@
-"""Placements of 2025 by hand and against the layers of transformers; rotary attention against Llama's and OLMo 2's."""
+"""Placements of 2025 against the layers of transformers; rotary attention against Llama's and OLMo 2's."""
 
 import math
 
@@ -7,46 +7,8 @@ import torch
 from torch import nn
 
 from lnlab.nn.attention import attentions
-from lnlab.nn.placements import LayerSpec, placements
 
 torch.set_num_threads(1)
-
-
-class Tenth(nn.Module):
-    def forward(self, x):
-        return x / 10
-
-
-def f(x):
-    return 2 * x + 1
-
-
-def g(x):
-    return x * x
-
-
-def n(x):
-    return x / 10
-
-
-def value(kind, layer=1, **given):
-    at = LayerSpec("decoder", layer, 6, None, 2, 1, Tenth)
-    return placements.builder(placements.resolve({"kind": kind} | given))(at)(torch.tensor([3.0]), f, g).item()
-
-
-@pytest.mark.parametrize("layer", [1, 3])
-def test_layernorm_scaling_divides_every_norm_by_the_root_of_the_layer(layer):
-    x = 3 + f(n(3) / math.sqrt(layer))
-    assert value("scaled_pre", layer) == pytest.approx(x + g(n(x) / math.sqrt(layer)))
-
-
-def test_the_reordered_norm_stands_behind_the_branch_and_hybrid_is_post_ln_without_its_second_norm():
-    x = 3 + n(f(3))
-    assert value("reordered") == pytest.approx(x + n(g(x)))
-    x = n(3 + f(3))
-    assert value("hybrid") == pytest.approx(x + g(x))
-    assert value("hybrid", first="pre") == value("pre")
-    assert value("hybrid", layer=2, first="pre") == value("hybrid")
 
 
 def attention(width=16, heads=4, **given):
