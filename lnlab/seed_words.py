@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 UNIT = "unit"
 """What the setting of a run from elsewhere says of its replicates: what one of them is called."""
@@ -13,7 +15,7 @@ _word: ContextVar[str] = ContextVar("seed_word", default="seed")
 
 
 @contextmanager
-def seeds_called(runs: pl.DataFrame) -> Iterator[None]:
+def seeds_called(runs: "pl.DataFrame") -> Iterator[None]:
     """Inside, sentences call a replicate as these runs do."""
     told = None if runs.is_empty() else json.loads(runs["setting"][0]).get(UNIT)
     previous = _word.set(told if isinstance(told, str) else "seed")
