@@ -30,14 +30,16 @@ OWN_STEP = ("global_step", "step", "iteration", "iter", "iter_num")
 """The keys below which checkpoints keep their step."""
 _WORD = r"(?:steps?|iter(?:ation)?s?|updates?)"
 _STEPS = (
-    re.compile(rf"(?<![a-z])(?:{_WORD}|checkpoint|ckpt)[=_.-]?(\d+)(?![\d.]*[a-z\d])", re.IGNORECASE),
-    re.compile(rf"(?<![\d.])(\d+)[_-]?{_WORD}(?![a-z])", re.IGNORECASE),
+    re.compile(rf"(?<![a-z])(?:{_WORD}|checkpoint|ckpt)[=_.-]?(\d+)(?![\d.]*[a-z\d]|[_,]\d{{3}}(?!\d))", re.IGNORECASE),
+    re.compile(rf"(?<![\d.])(?<!\d[_,])(\d+)[_-]?{_WORD}(?![a-z])", re.IGNORECASE),
 )
-"""``step=300``, ``global_step_300``, ``checkpoint-300``; and where none is so, ``300-steps``."""
+"""``step=300``, ``global_step_300``, ``checkpoint-300``; and where none is so, ``300-steps``. ``10_000`` is none."""
+_PLANNED = re.compile(rf"(?:warm-?up|decay|max|total|save|eval)[_-]?{_WORD}[=_.-]?\d+", re.IGNORECASE)
+"""A setting of the run, such as ``warmup_steps=100``."""
 _NUMBER = re.compile(r"([^\W\d_]*)[=_.-]*(\d+)([^\W\d_]?)")
 """A number, the word before it, and what letter follows."""
-_OTHER = frozenset({"epoch", "ep", "e", "seed", "s", "v", "version", "lr", "loss", "rank", "fold", "layers"})
-"""Words before a number that is no step."""
+_OF_STEP = frozenset({"", "model", "weights", "state"})
+"""Words before the only number of a name that leave it a step. ``gpt2``, ``run_3`` and ``acc=93`` do not."""
 _WRAPPERS = re.compile(r"^(?:module\.|_orig_mod\.)+")  # of DistributedDataParallel and torch.compile
 
 
@@ -59,8 +61,8 @@ def measure_checkpoints(
     Args:
         build: makes the model, whose weights are then replaced.
         files: a pattern, files, or files by step. Without steps, the name says it (``step=300``, ``checkpoint-300``, or
-            one number alone), or the file (``global_step``). A file is a state dict of ``torch.save`` (read without
-            running code) or safetensors. A folder holds one of ``IN_FOLDERS``.
+            one number alone, as ``model-300``), or the file (``global_step``). A file is a state dict of ``torch.save``
+            (read without running code) or safetensors. A folder holds one of ``IN_FOLDERS``.
         batches: as of ``lnlab.measure``. They are kept in memory.
         loss: as of ``lnlab.measure``.
         probes: as of ``lnlab.measure``.
@@ -154,12 +156,12 @@ def _by_step(files: str | Path | Iterable[str | Path] | Mapping[int, str | Path]
 
 def _step(path: Path) -> int:
     """The step behind a word for it in the name, or that which the checkpoint holds, or the only number of the name."""
-    name = path.name if path.is_dir() else path.stem
+    name = _PLANNED.sub("", path.name if path.is_dir() else path.stem)
     found = next((set(map(int, steps)) for form in _STEPS if (steps := form.findall(name))), set[int]())
     numbers = _NUMBER.findall(name)
     if not found and (own := _own_step(path)) is not None:
         found = {own}
-    elif not found and len(numbers) == 1 and numbers[0][0].lower() not in _OTHER and not numbers[0][2]:
+    elif not found and len(numbers) == 1 and numbers[0][0].lower() in _OF_STEP and not numbers[0][2]:
         found = {int(numbers[0][1])}
     if len(found) != 1:
         what = (

@@ -79,11 +79,11 @@ def test_mistakes_have_one_line(saved, small, some_batches, tmp_path):
     refused("has no step in its name", [tmp_path / "last.pt"])
     refused("cannot be read as weights alone", {1: tmp_path / "last.pt"})
     (tmp_path / "bad-1.safetensors").write_bytes(b"no weights")
-    refused("cannot be read as weights alone", tmp_path / "bad-1.safetensors")
+    refused("cannot be read as weights alone", {1: tmp_path / "bad-1.safetensors"})
     torch.save([1, 2], tmp_path / "list-1.pt")
-    refused("is no state dict", tmp_path / "list-1.pt")
+    refused("is no state dict", {1: tmp_path / "list-1.pt"})
     (tmp_path / "empty-1").mkdir()
-    refused("holds no weights", tmp_path / "empty-1")
+    refused("holds no weights", {1: tmp_path / "empty-1"})
 
 
 OF_OTHER_KINDS = {
@@ -140,9 +140,14 @@ NAMES = {
     "global_step_70-rank0.pt": 70,
     "checkpoint-500.pt": 500,
     "5000-steps-seed1.pt": 5000,
+    "warmup_steps=100-step=300.pt": 300,
     "model40.pt": 40,
 }
-UNNAMED = ["lr3e-4.pt", "epoch=3.ckpt", "step10k.pt", "seed3.pt", "model_2_7.pt", "last.pt", "step1-step2.pt"]
+UNNAMED = [
+    *("gpt2.pt", "acc=93.pt", "epochs=3.pt", "run_3.pt", "layer12.pt", "step=-1.pt"),
+    *("step_10_000.pt", "step-10,000.pt", "10_000-steps.pt", "warmup_steps=100.pt"),
+    *("lr3e-4.pt", "epoch=3.ckpt", "step10k.pt", "seed3.pt", "model_2_7.pt", "last.pt", "step1-step2.pt"),
+]
 
 
 def step_of(path, **content):
