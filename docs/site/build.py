@@ -17,12 +17,15 @@ import sys
 import time
 from collections.abc import Iterator
 from html import escape, unescape
+from io import StringIO
 from pathlib import Path
 from urllib.parse import unquote
 
+from ruamel.yaml import YAML
 from sphinx.cmd.build import build_main
 
 from lnlab.catalogue import REGISTRIES
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, region_text, statistic_words, verdict_label
 from lnlab.compile.reference.reference import reference
 from lnlab.referee.review import RULES
 from lnlab.report.charts.render import svg_to_png
@@ -30,6 +33,7 @@ from lnlab.report.folder import read_folder
 from lnlab.report.index import Card, grouped_cards, read_cards
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer
+from lnlab.report.words.verdict_words import verdict_interval
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent
@@ -77,6 +81,8 @@ OG_IMAGE = re.compile('<meta property="og:image" content="([^":]+)">')
 WHEN = {"report": "reports", "both": "plans and reports"}
 SHOWN = "reports/xiong_fig3/real"
 """The report whose question, answer and figure the home page shows: the figure of README.md is its first one."""
+SHOWN_CLAIM = "post_grows"
+"""Its claim that stands below them with its verdict."""
 SIDE_BY_SIDE = (
     "display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0 2rem; align-items: start"
 )
@@ -125,7 +131,8 @@ def write_sources(source: Path) -> None:
     if picture is None:
         raise SystemExit("README.md has no picture with a caption")
     rest = rest.replace(picture[0], "")
-    home.write_text("\n\n".join((title, sentence, question_and_answer(picture[0].strip()), rest)))
+    shown = question_and_answer(picture[0].strip()), claim_and_verdict()
+    home.write_text("\n\n".join((title, sentence, *shown, rest)))
     parts = "guides\nreference/index\napi\ngallery\nproject\n"
     with (source / "index.md").open("a") as file:
         file.write(f"\n```{{toctree}}\n:hidden:\n\n{parts}```\n")
@@ -139,18 +146,51 @@ def question_and_answer(picture: str) -> str:
     """Return the question of a page with its answer, and beside them its picture with a caption."""
     facts, _, verdicts = read_folder(ROOT / SHOWN)
     says = fill_answer(str(answers_of_profile(facts)[0]["says"]), verdicts)
-    address = f"{SHOWN}/index.html"
     return "\n".join(
         (
             f'<div style="{SIDE_BY_SIDE}"><div>',
             "",
             f"*{facts.question}*\n\n{says}",
             "",
-            f'<p><a href="{address}">The page</a> has every claim with its interval.</p>',
             "</div><div>",
             "",
             picture,
             "",
+            "</div></div>",
+            "",
+        )
+    )
+
+
+def claim_and_verdict() -> str:
+    """Return a claim as its spec writes it, and beside it the verdict that its committed report gives."""
+    facts, _, verdicts = read_folder(ROOT / SHOWN)
+    verdict = next(verdict for verdict in verdicts if verdict.claim == SHOWN_CLAIM)
+    # A claim in braces ends where a line ends with the last of them.
+    written = re.search(rf"^( *- {{id: {verdict.claim},.*?}})$", facts.spec, re.MULTILINE | re.DOTALL)
+    if written is None:
+        raise SystemExit(f"{SHOWN_CLAIM}: its spec does not write this claim in braces")
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style, yaml.width, yaml.sort_base_mapping_type_on_output = False, 44, False
+    claim = StringIO()
+    yaml.dump(yaml.load(written[1])[0], claim)  # in lines, as a narrow column has no room for the braces
+    page = SHOWN.removeprefix("reports/")
+    rows = (
+        ("estimate", escape(f"{statistic_words(verdict)} {verdict_interval(verdict)}")),
+        ("accepted", escape(region_text(verdict))),
+        ("seeds", str(verdict.n)),
+    )
+    table = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows)
+    return "\n".join(
+        (
+            f'<div style="{SIDE_BY_SIDE}"><div>',
+            "",
+            f"```yaml\n{claim.getvalue()}```",
+            "",
+            "</div><div>",
+            f"<p><strong>{VERDICT_SYMBOLS[verdict.verdict]} {escape(verdict_label(verdict))}</strong></p>",
+            f"<table>{table}</table>",
+            f'<p><a href="reports/{page}/index.html">The page</a> has every number.</p>',
             "</div></div>",
             "",
         )

@@ -31,10 +31,10 @@ GRADIENT_NOISE: Mapping[str, QuantityWords] = {
         "squared gradient", "{nats}² per {item}²", "squared norm of the gradient of all parameters, unbiased", "‖μ‖²"
     ),
     "gradient_variance": QuantityWords(
-        "gradient variance", "{nats}²", "trace of the covariance of the gradient of one {item}, unbiased", "tr Σ"
+        "gradient variance", "{nats}² per {item}", "trace of the covariance of the gradient, unbiased", "tr Σ"
     ),
     "gradient_noise_scale": QuantityWords(
-        "gradient noise scale", "{item}s", "batch whose noise is as large as the gradient", "tr Σ / ‖μ‖²"
+        "gradient noise scale", "tokens, or sentences", "batch whose noise is as large as the gradient", "tr Σ / ‖μ‖²"
     ),
 }
 STREAM_GRADIENT: Mapping[str, QuantityWords] = {

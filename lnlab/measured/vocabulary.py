@@ -18,6 +18,7 @@ from lnlab.measured import (
 
 MEASURED: Mapping[str, QuantityWords] = {
     **gradients.GRADIENT_NORM,
+    **gradients.GRADIENT_NOISE,
     **gradients.STREAM_GRADIENT,
     **gradients.GRADIENT_HISTOGRAM,
     **gradients.GRADIENT_RECURSION,
@@ -33,6 +34,7 @@ MEASURED: Mapping[str, QuantityWords] = {
     **outputs.OUTPUT_LOGITS,
     **outputs.FUTURE_DEPENDENCE,
     **hidden_states.ACTIVATION_MOMENTS,
+    **hidden_states.ACTIVATION_OUTLIERS,
     **hidden_states.HIDDEN_NORM,
     **hidden_states.COORDINATE_SIZE,
     **hidden_states.TOKEN_COSINE,
@@ -44,6 +46,7 @@ MEASURED: Mapping[str, QuantityWords] = {
     **norms.BATCH_DEPENDENCE,
     **norms.STATISTICS_DISCREPANCY,
     **attention.ATTENTION_LOGITS,
+    **attention.ATTENTION_SINK,
     **curvature.SHARPNESS,
     **curvature.ALONG_STEP,
     **training.RECORDED_CURVES,

@@ -59,4 +59,4 @@ def _sums(call: AttentionCall) -> Tensor:
     at_keys = (call.key.float().norm(dim=-1), call.value.float().norm(dim=-1), torch.ones_like(first[..., :1]))
     share, query, queries = (torch.where(call.sees, x, 0.0).sum((1, 2)) for x in at_queries)
     key, value, keys = (torch.where(call.seen, x, 0.0).sum((1, 2)) for x in at_keys)
-    return torch.stack((share, query, key, value, queries, keys)).double()
+    return torch.stack((share, query, key, value, queries, keys))

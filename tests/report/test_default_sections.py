@@ -167,7 +167,7 @@ def test_what_a_section_selects_stands_in_its_captions(unarranged):
             {"sublayer": ["feed_forward", "self_attention"], "layer": [1, 4]},
             "feed-forward network and self-attention, layers 1 and 4",
         ),
-        ({"step": "last", "seed": [1, 2, 3]}, "Shown: at the end of training, seeds 1–3."),
+        ({"step": "last", "seed": [1, 2, 3]}, "Shown: the last step of each run, seeds 1–3."),
         ({"step": 400, "grid": "warm_up"}, "Shown: after 400 training steps, grid warm up."),
         ({"model.layers": 6, "decoder.cross_attention": False}, "Shown: 6 layers, without cross-attention."),
         ({"lr": {"at_least": 0.1}}, "Shown: learning rate at least 0.1."),

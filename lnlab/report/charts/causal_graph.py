@@ -117,7 +117,8 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], k
             "x": node.column,
             "left": node.column - _HALF_WIDTH,
             "right": node.column + _HALF_WIDTH,
-            "y": node.row - (len(words) - 1) / 2 * _LINE / _ROW,  # a text of several lines is placed by its first
+            "y": node.row,
+            "lines": len(words),
             "top": node.row - _HALF_HEIGHT,
             "bottom": node.row + _HALF_HEIGHT,
         }
@@ -126,12 +127,24 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], k
     ]
     base = alt.Chart(alt.InlineData(boxes))
     box = base.mark_rect(fill="#f7f5ef", stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4)
-    text = base.mark_text(fontSize=12.5, lineBreak=_LINE_BREAK, lineHeight=_LINE, color=TEXT_COLOUR, baseline="middle")
+    texts = [
+        base.mark_text(
+            fontSize=12.5,
+            lineBreak=_LINE_BREAK,
+            lineHeight=_LINE,
+            color=TEXT_COLOUR,
+            baseline="middle",
+            dy=-(number - 1) * _LINE / 2,  # a text of several lines is placed by its first
+        )
+        .encode(x=_x("x", x), y=_y("y", y), text=alt.Text("label:N"))
+        .transform_filter(f"datum.lines == {number}")
+        for number in sorted({int(str(each["lines"])) for each in boxes})
+    ]
     layers = [
         lines,
         head.encode(x=_x("x", x), y=_y("y", y), color=colour),
         box.encode(x=_x("left", x), x2=alt.X2("right:Q"), y=_y("top", y), y2=alt.Y2("bottom:Q")),
-        text.encode(x=_x("x", x), y=_y("y", y), text=alt.Text("label:N")),
+        *texts,
         *_labels(edges, x, y),
     ]
     title = alt.Title(key, anchor="start", fontSize=11.5, fontWeight="normal", color=MUTED_COLOUR, offset=4)

@@ -1,6 +1,7 @@
 """A row for each name, sorted: single seeds as dots, the mean with its bar, and its number above it."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,10 @@ from lnlab.seed_words import seed_word
 
 _WIDTH, _ROW, _NARROW_ROW, _NARROW_LONG = 780, 38, 29, 36
 """The width, and the height of a row on a wide page, on a phone, and there where a name has two lines."""
+_AWAY = {"center": 0, "left": 3, "right": -3}
+"""How far a text stands beside the middle of its mark, by how it is aligned."""
+_LETTER = 1 / 60
+"""Half the width of a letter on a phone, as a share of the axis."""
 
 
 def dot_rows_chart(
@@ -58,14 +63,21 @@ def dot_rows_chart(
     numbers = [alt.Tooltip("series:N", title="of")]
     numbers += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     at = alt.X("estimate:Q", **across)
-    words = alt.Chart(alt.InlineData(list(texts))).encode(y=row, x=alt.X("x:Q", **across), text=alt.Text("text:N"))
+    words: list[tuple[Any, dict[str, Any]]] = [
+        (
+            alt.Chart(alt.InlineData(beside)).encode(y=row, x=alt.X("x:Q", **across), text=alt.Text("text:N")),
+            {"dy": -11, "dx": _AWAY[side], "align": side, "fontSize": 12},
+        )
+        for side in _AWAY
+        if (beside := [text for text in texts if _side(text, levels, x) == side])
+    ]
     halo: dict[str, Any] = {"stroke": PAPER_COLOUR, "strokeWidth": 3, "strokeJoin": "round", "aria": False}
     layers = [
         seeds.mark_point(size=26, opacity=0.4).encode(x=alt.X("value:Q", **across), tooltip=tips),
         points.mark_rule(strokeWidth=2.4).encode(x=alt.X("low:Q", **across), x2=alt.X2("high:Q")),
         points.mark_point(size=80).encode(x=at, tooltip=numbers),
-        words.mark_text(dy=-11, fontSize=12, **halo),
-        words.mark_text(dy=-11, fontSize=12, color=TEXT_COLOUR),
+        *(layer.mark_text(**place, **halo) for layer, place in words),
+        *(layer.mark_text(**place, color=TEXT_COLOUR) for layer, place in words),
     ]
     if levels:
         base = alt.Chart(alt.InlineData(list(levels))).encode(x=alt.X("x:Q", **across))
@@ -75,3 +87,19 @@ def dot_rows_chart(
         layers = [base.mark_rule(color=MUTED_COLOUR, strokeDash=[3, 3]), names, *layers]
     drawn = alt.layer(*layers).properties(width=_WIDTH, height=_ROW * len(colours))
     return vega_lite(drawn) | {"usermeta": {"narrow": (_NARROW_LONG if long else _NARROW_ROW) * len(colours)}}
+
+
+def _side(text: Mapping[str, Json], levels: Sequence[Mapping[str, Json]], x: Axis) -> str:
+    """How a text above its mark is aligned: beside an upright line that would pass through it, else centred."""
+    low, high = (_along(end, x) for end in x.scale["domain"])
+    reach = len(str(text["text"])) * _LETTER
+    for level in levels:
+        away = (_along(text["x"], x) - _along(level["x"], x)) / (high - low)
+        if abs(away) < reach:
+            return "left" if away >= 0 else "right"
+    return "center"
+
+
+def _along(value: Any, x: Axis) -> float:
+    """Where a number lies along the axis, before its ends are 0 and 1."""
+    return math.log(value) if x.log else float(value)

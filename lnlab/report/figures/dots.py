@@ -1,7 +1,7 @@
 """A sorted row of marks for each variant, with its number, which may be a difference from a named reference."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -15,6 +15,8 @@ from lnlab.report.words.wording import format_interval, without_interval
 
 _LETTER = 0.0155
 """Half of a letter of a number on its mark, as a share of the width that a phone has."""
+_MOST_DECADES = 6
+"""Ticks of a logarithmic axis whose words fit side by side on a phone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +68,9 @@ class Dots(Figure):
             for share in (-_LETTER * len(words), _LETTER * len(words)):
                 room.append(estimate * span**share if self.on_log_axis else estimate + share * span)
         x = (logarithmic_axis if self.on_log_axis else linear_axis)("", [*numbers, *room])
+        if self.on_log_axis and len(x.ticks) > _MOST_DECADES:
+            # every second one, and 1 among them, which is often where there is no effect
+            x = replace(x, ticks=x.ticks[x.ticks.index(1.0) % 2 if 1.0 in x.ticks else 0 :: 2])
         place = (x.domain[0] * x.domain[1]) ** 0.5 if self.on_log_axis else sum(x.domain) / 2
         texts += [{"series": name, "x": place, "text": words} for name, words in self.lost.items()]
         inked = (names if len(names) <= MOST_INKED else (names[0], names[-1])) if self.ink is None else self.ink

@@ -8,7 +8,7 @@ from lnlab.report.words.wording import axis_value_name, format_value, join_words
 from lnlab.seed_words import seed_word
 from lnlab.specfile.values import value_label
 
-_ENDS = {"last": "at the end of training", "first": "before training"}
+_ENDS = {"last": "the last step of each run", "first": "before training"}
 _SILENT = ("quantity", "rule", "reference", "draw")
 """Keys of a selection that say how something is computed, and are told elsewhere."""
 

@@ -46,7 +46,7 @@ _OUTCOME_WORDS: Mapping[Outcome, str] = {
     "both hold": "hold under observation and intervention",
     "they disagree": "hold under one alone",
     "both fail": "hold under neither",
-    "open": "are open",
+    "open": "are open or weaker",
 }
 
 
