@@ -157,7 +157,8 @@ class StoreUnit:
 
     def write(self, table: str, rows: Iterable[Row]) -> None:
         """Add rows to one of the tables that workers write."""
-        self._frames.setdefault(table, []).append(frame(table, rows))
+        made = frame(table, rows)  # fails before its table is one of those to be written
+        self._frames.setdefault(table, []).append(made)
 
     def commit(self, measurements: Sequence[str], outcome: Row) -> None:
         """Make everything written visible at once, and end.

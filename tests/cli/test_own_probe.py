@@ -55,3 +55,36 @@ def test_an_own_probe_without_batches_is_measured(tmp_path, facts, parameter):
     rows = pl.read_csv(tmp_path / "rows.csv").filter(quantity="stable_rank")
     assert rows["value"].is_between(1, 64).all()
     assert rows["seed"].n_unique() == 2
+
+
+@pytest.mark.parametrize(
+    ("facts", "what"),
+    [
+        ("passes=lambda p: p['rows']", "own.yaml:8:12: probes.0.kind: its fact passes fails with KeyError: 'rows'"),
+        ("passes=with_gradient", "own.yaml:8:12: probes.0.kind: its fact passes fails with ValueError"),
+    ],
+)
+def test_a_fact_that_fails_is_refused_where_its_probe_stands(tmp_path, facts, what):
+    (tmp_path / "own.py").write_text(PROBE.replace("FACTS", facts).replace("PARAMETER", "batches: str = 'many'"))
+    (tmp_path / "own.yaml").write_text(toy_spec(UNTRAINED, REST, title="Stable rank: which?"))
+    line = [sys.executable, "-m", "lnlab", "--with", "own.py", "check", "own.yaml"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert what in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [("'sublayr': name", "no column ['sublayr']"), ("'value': 'big'", "found value of type String")],
+)
+def test_a_row_that_no_table_takes_fails_its_run_by_name(tmp_path, row, what):
+    bad = PROBE.replace("FACTS", "passes=once").replace("PARAMETER", "least: int = 2")
+    bad = (
+        bad[: bad.index("            s = ")] + f'            yield {{"quantity": "stable_rank", "value": 1.0, {row}}}\n'
+    )
+    (tmp_path / "own.py").write_text(bad)
+    (tmp_path / "own.yaml").write_text(toy_spec(UNTRAINED, REST, title="Stable rank: which?"))
+    line = [sys.executable, "-m", "lnlab", "--with", "own.py", "run", "own.yaml", "-w", "1"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "failed: stable_rank: " in done.stdout + done.stderr
+    assert what in done.stdout + done.stderr

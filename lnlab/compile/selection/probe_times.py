@@ -52,6 +52,11 @@ def _flaws_of_probe(choice: Choice, settings: Sequence[ResolvedSetting], registr
     def kinds(part: str) -> set[str]:
         return {setting[part]["kind"] for setting in settings}
 
+    try:
+        float(facts.passes(choice))
+    except Exception as error:  # it is code of the probe's author
+        what = f"its fact passes fails with {type(error).__name__}: {error}"
+        yield Issue("unsupported", ("kind",), what, "let it read parameters that the probe has, as numbers")
     if facts.reads is not None:
         for kind in sorted(kinds("task")):
             if registries["task"][kind].facts.endless and reads_all(probe, choice):
