@@ -172,7 +172,8 @@ class RunFolder:
         Raises:
             LabError: the disk is full, or the folder was removed or replaced.
         """
-        record = {"number": self.number + 1, "step": step, "blocks": blocks}
+        self.number += 1  # first, so that a call which is interrupted after its line leaves its number to no other
+        record = {"number": self.number, "step": step, "blocks": blocks}
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
         try:
             if self._lock is not None and not os.path.samestat(
@@ -185,12 +186,11 @@ class RunFolder:
                     written = 0
                     while written < len(line):  # a full disk takes a part, and refuses the next one
                         written += file.write(line[written:]) or 0
-                except OSError:
+                except BaseException:
                     file.truncate(end)
                     raise
         except OSError as error:
             raise self._unwritable(error) from error
-        self.number += 1
         self._size += len(line)
         if self._size > PART_BYTES:
             with suppress(OSError):  # the lines are in the tail, and become a part when as many more have come

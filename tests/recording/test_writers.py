@@ -1,5 +1,8 @@
 """A folder of a run: who writes, what a run that was cut short keeps, and what happens where the folder changes."""
 
+from contextlib import contextmanager
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -150,3 +153,25 @@ def test_a_second_recorder_of_a_notebook_takes_the_folder_over(run):
         rec(model, loss=1.0)
     again.close()
     assert steps_of(again) == [1, 2]
+
+
+def test_a_record_that_an_interrupt_left_without_its_call_is_not_doubled(run, monkeypatch):
+    """Ctrl-C in a cell comes after the line is written and before it counts; then training goes on."""
+    rec, model, opt = run(hooks=())
+    rec.attach(model, opt)
+    train(rec, model, opt, 2)
+    open_file = Path.open
+
+    @contextmanager
+    def interrupted(path, *given, **more):
+        with open_file(path, *given, **more) as file:
+            yield file
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(rec, model, opt, 1, first=3)
+    train(rec, model, opt, 2, first=4)
+    rec.close()
+    assert steps_of(rec) == [1, 2, 3, 4, 5]
