@@ -16,7 +16,6 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.report.contents import read_file
-from lnlab.report.folder import parse_table, parse_verdicts
 from lnlab.specfile.citations import AUTHORED, Citation, citations_of, find_verdicts, verdicts_path
 from lnlab.tables import Results, frame
 
@@ -92,8 +91,13 @@ def committed_verdicts(spec: Path, profile: str | None, verdicts: Sequence[Verdi
     path = find_verdicts(spec, Citation(spec.stem, AUTHORED, ""))
     if profile == AUTHORED:
         return {}
+    content = _verdicts_in(path)
+    if content is None:
+        return {}
+    from lnlab.report.folder import parse_verdicts  # late: with it comes scipy
+
     sentences = {verdict.claim: verdict.says for verdict in verdicts}
-    found = parse_verdicts(_verdicts_in(path), path.parents[1])
+    found = parse_verdicts(content, path.parents[1])
     return {verdict.claim: verdict for verdict in found if sentences.get(verdict.claim) == verdict.says}
 
 
@@ -122,6 +126,8 @@ def _cited_row(content: bytes | None, citation: Citation, path: Path) -> _Row:
     report = f"reports/{citation.spec}/{citation.profile}"
     if content is None:
         return {**place, "reason": f"{report} is not there"}
+    from lnlab.report.folder import parse_table  # late, as above
+
     verdicts = (
         parse_table(content, "verdicts", path.parents[1])
         .with_row_index("number", offset=1)

@@ -21,7 +21,7 @@ from lnlab.report.rounding import rounded
 from lnlab.tables import Results
 
 _LEFT = "was left by a report that was not finished, and goes with the next one"
-_SHARED = re.compile(rb"vega-[0-9a-f]{16}\.js|page-[0-9a-f]{16}\.css")
+_SHARED = re.compile(rb"vega-[0-9a-f]{16}\.js")
 
 
 @dataclass(frozen=True)
