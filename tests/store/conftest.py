@@ -1,5 +1,7 @@
 """A store in a temporary folder, plans without a compiler, and units without a model."""
 
+from threading import get_ident
+
 import pytest
 
 from lnlab.store import files
@@ -35,13 +37,17 @@ def full(store, plan, tmp_path):
 
 @pytest.fixture
 def failing(monkeypatch):
-    """``failing(error, n)``: the n-th operation on the file system from now on raises this error."""
+    """``failing(error, n)``: the n-th operation of this thread on the file system from now on raises this error.
+
+    Leases that earlier tests left are refreshed by threads of their own, now and then.
+    """
 
     def arm(error, n=1, only=None):
         done = []
+        thread = get_ident()
 
         def before(operation, path):
-            if only is None or operation == only:
+            if get_ident() == thread and (only is None or operation == only):
                 done.append((operation, path))
                 if len(done) == n:
                     raise error
