@@ -99,7 +99,8 @@ def run(
     progress: bool = True,
     executor: str = "local",
     address: str | None = None,
-    max_minutes: float | None = None,
+    decide: bool = False,
+    minutes: float | None = None,
     max_memory: float | None = None,
     tasks: int | None = None,
     sbatch: Sequence[str] = (),
@@ -121,7 +122,9 @@ def run(
         progress: show it: bars on a terminal and in a notebook, else lines on standard error.
         executor: ``local``, ``slurm`` (tasks of an array that share the store) or ``ray`` (the nodes of a Ray cluster).
         address: of that cluster. None means ``RAY_ADDRESS``, or this process's connection, else one of this machine.
-        max_minutes: that the run may take, by its estimate: seeds that do not fit are left out.
+        decide: run further seeds as well, where they decide most claims a minute. Each is judged at the level of a
+            further look.
+        minutes: that all of it may take, with ``decide``. None means until all is decided that can be.
         max_memory: gigabytes that all workers together may have.
         tasks: of a SLURM array, each with ``workers`` processes (by default one).
         sbatch: its parameters, as ``["partition=short", "time=60"]``.
@@ -150,7 +153,8 @@ def run(
         save_every=save_every,
         executor=executor,
         address=address,
-        max_minutes=max_minutes,
+        decide=decide,
+        minutes=minutes,
         max_memory=max_memory,
         tasks=tasks,
         sbatch=sbatch,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The options of a run. Only ``max_minutes`` decides what is run, and none changes a number.
+    """The options of a run. Only ``decide`` and ``minutes`` decide what is run, and none changes a number.
 
     Attributes:
         console: where progress is shown.
@@ -25,7 +25,8 @@ class RunOptions:
         save_every: seconds of training between two checkpoints.
         executor: where units are computed, an ``ExecutorKind``.
         address: of the Ray cluster. None means ``RAY_ADDRESS``, else one of this machine.
-        max_minutes: that the run may take. Seeds that do not fit are left out. None means no limit.
+        decide: whether further seeds are run where they decide claims.
+        minutes: that all of it may take, with ``decide``. None means no limit.
         max_memory: gigabytes that all workers together may have. None means all there are.
         tasks: number of tasks of a SLURM array, each with ``workers`` processes. None means one for each unit, up to a
             limit.
@@ -43,7 +44,8 @@ class RunOptions:
     save_every: float = 60.0
     executor: str = ExecutorKind.local
     address: str | None = None
-    max_minutes: float | None = None
+    decide: bool = False
+    minutes: float | None = None
     max_memory: float | None = None
     tasks: int | None = None
     sbatch: Sequence[str] = ()
@@ -63,6 +65,12 @@ class RunOptions:
         for option, given in (("--tasks", self.tasks), ("--sbatch", self.sbatch), ("--no-wait", not self.wait)):
             if given and executor != ExecutorKind.slurm:
                 raise LabError(Issue("wrong-option", option, "is for --executor slurm alone", "add --executor slurm"))
+        if self.minutes is not None and not self.decide:
+            raise LabError(Issue("wrong-option", "--minutes", "is for --decide alone", "add --decide"))
+        if self.decide and not self.wait:
+            raise LabError(
+                Issue("wrong-option", "--decide", "needs verdicts, and --no-wait judges nothing", "leave one out")
+            )
         for text in self.sbatch:
             name, equals, _ = text.partition("=")
             if not equals or not name:

@@ -2,63 +2,23 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from lnlab.app.missing_work import unfinished_runs, work_to_do
+from lnlab.app.missing_work import work_to_do
 from lnlab.app.request import Request, remembered_plan
 from lnlab.app.run_options import RunOptions
-from lnlab.app.run_summary import RunSummary
+from lnlab.app.run_summary import RunResult, RunSummary
 from lnlab.errors import StoreError
 from lnlab.execute.executor import ExecutorKind
 from lnlab.training_extra import require_training
 
 if TYPE_CHECKING:
-    from lnlab.claims.verdicts import Verdicts
     from lnlab.store.store import Store
-    from lnlab.tables import Results
 
 
 FAILURES = ("failed", "timed_out", "out_of_memory")
 """How a run ends without a result."""
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """The results of a run and the verdicts of its claims.
-
-    Attributes:
-        request: the question.
-        summary: how the run went: units, seconds, signal.
-        results: the rows of all runs of the plan, new and old, joined.
-        verdicts: one per claim, in the order of the spec. Empty after an interruption.
-    """
-
-    request: Request = field(repr=False)
-    summary: RunSummary = field(repr=False)
-    results: "Results" = field(repr=False)
-    verdicts: "Verdicts"
-
-    @property
-    def plan(self) -> str:
-        """The digest of the plan."""
-        return self.summary.stored.digest
-
-    @property
-    def computed(self) -> int:
-        """How many units ended in this run."""
-        return self.summary.units
-
-    @property
-    def reused(self) -> int:
-        """How many units of the plan the store had before."""
-        return self.results.runs["trajectory"].n_unique() - self.summary.scheduled
-
-    @property
-    def failures(self) -> list[dict[str, object]]:
-        """Every run that ended other than finished: ``run``, ``key``, ``status`` and ``reason``."""
-        return unfinished_runs(self.results)
 
 
 def failed_runs(unfinished: list[dict[str, object]]) -> list[dict[str, object]]:
@@ -72,6 +32,14 @@ def run_request(store: "Store", request: Request, options: RunOptions) -> RunRes
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, or the size of a unit.
     """
+    if options.decide:
+        from lnlab.app.deciding import decide_request
+
+        return decide_request(store, request, options, _run_once)
+    return _run_once(store, request, options)
+
+
+def _run_once(store: "Store", request: Request, options: RunOptions) -> RunResult:
     from lnlab.claims.verdicts import Verdicts
     from lnlab.committed.evidence import plan_results
     from lnlab.committed.judging import plan_verdicts
@@ -87,16 +55,6 @@ def run_request(store: "Store", request: Request, options: RunOptions) -> RunRes
         if options.executor == ExecutorKind.local:
             warm()  # the workers' server imports torch while this process does
 
-        if options.max_minutes is not None:
-            from lnlab.app.planning.limits import within_minutes
-            from lnlab.committed.registries import load_registries
-
-            known = load_registries(request.plugins)
-            request, left_out = within_minutes(
-                store, request, known, options.max_minutes, workers=options.workers, memory=options.memory
-            )
-            if left_out:
-                options.console.print(left_out)
         if options.executor == ExecutorKind.slurm:
             from lnlab.app.array_run import run_as_array
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.request import Request, open_store
-from lnlab.app.running import RunResult, failed_runs
+from lnlab.app.run_summary import RunResult
+from lnlab.app.running import failed_runs
 from lnlab.app.stored_plans import stored_plan
 from lnlab.errors import ReportError, StoreError
 from lnlab.issues import Issue

@@ -94,6 +94,12 @@ def further_seeds(reason: str) -> int | None:
     return more or least - held
 
 
+def of_fresh_seeds(reason: str) -> bool:
+    """Whether the seeds of the next look are to be judged alone, as the reason of an undecided verdict states them."""
+    found = list(_FURTHER.finditer(reason))
+    return bool(found) and "fresh ones" in found[-1].group()
+
+
 def level_text(verdict: "Verdict") -> str:
     """``look 2, 98.75 %``: which look decided and how much its interval covers, or "" for a single look at 95 %."""
     if verdict.look == 1 and verdict.level == ALPHA:

@@ -10,8 +10,8 @@ from lnlab.app.formats import format_count, format_duration
 from lnlab.app.missing_work import status_counts_of_runs
 from lnlab.app.request import open_store, request_for
 from lnlab.app.run_options import RunOptions
-from lnlab.app.run_summary import RunSummary
-from lnlab.app.running import RunResult, run_request
+from lnlab.app.run_summary import RunResult, RunSummary
+from lnlab.app.running import run_request
 from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
@@ -82,9 +82,12 @@ def run_spec(
         typer.Option("--tasks", min=1, metavar="N", help="Tasks of the SLURM array, each with --workers processes."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for SLURM's tasks, and judge.")] = True,
-    max_minutes: Annotated[
+    decide: Annotated[
+        bool, typer.Option("--decide", help="Run further seeds as well, where they decide most claims a minute.")
+    ] = False,
+    minutes: Annotated[
         float | None,
-        typer.Option("--max-minutes", min=0, metavar="N", help="Leave out whole seeds that take longer than this."),
+        typer.Option("--minutes", min=0, metavar="N", help="What --decide may take; no limit if not given."),
     ] = None,
     max_memory: Annotated[
         float | None,
@@ -113,7 +116,8 @@ def run_spec(
         save_every=save_every,
         executor=executor,
         address=address,
-        max_minutes=max_minutes,
+        decide=decide,
+        minutes=minutes,
         max_memory=max_memory,
         tasks=tasks,
         sbatch=sbatch,
@@ -151,7 +155,7 @@ def run_spec(
         if verdicts:
             from lnlab.committed.evidence import committed_verdicts  # late: it imports polars
 
-            asked = outcome.request  # with fewer seeds where time is short
+            asked = outcome.request
             print_verdicts(verdicts, committed_verdicts(asked.spec, asked.profile, verdicts))
         if questions:
             out().print(
@@ -202,10 +206,14 @@ def next_steps(outcome: RunResult) -> list[str]:
     if summary.stored.undecided:
         return lines
     if any(verdict.verdict == "undecided" for verdict in outcome.verdicts):
-        from lnlab.app.deciding import further_seeds_lines, further_seeds_of_claims  # late: it imports polars
+        from lnlab.app.deciding import (  # late: it imports polars
+            further_looks,
+            further_seeds_lines,
+            seconds_of_variants,
+        )
 
-        found = further_seeds_of_claims(summary.stored.facts["claims"], outcome.results, outcome.verdicts)
-        lines += further_seeds_lines(found)
+        looks = further_looks(summary.stored.facts["claims"], outcome.results, outcome.verdicts)
+        lines += further_seeds_lines(looks, seconds_of_variants(outcome.results))
     return [*lines, f"next: {request.command('report')}"]
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 import lnlab.claims.kinds.everywhere
 import lnlab.report.gallery.rezero_jacobian  # noqa: F401 - registers the kinds
-from lnlab.app.deciding import further_seeds_lines, further_seeds_of_claims
+from lnlab.app.deciding import further_looks, further_seeds_lines, seconds_of_variants
 from lnlab.claims.criterion import Criterion
 from lnlab.claims.judging import judge_all
 from lnlab.claims.kinds.trend import trend_verdict
@@ -106,6 +106,18 @@ def test_a_rule_alone_states_the_seeds_unless_they_would_not_do(verdict, golden)
     assert (stated_seeds(mixed.reason), further_seeds(mixed.reason)) == (seeds, seeds - 5)
     share = verdict([0.1, 0.9, 0.9, 0.9, 0.9], kind="status", at_least=0.5, looks="open")
     assert share.reason.endswith(f"about {seeds} seeds would decide: {seeds - 5} more")
+
+
+def test_a_look_takes_seeds_that_nothing_was_chosen_on(experiment, exactly):
+    results = experiment({"a": exactly(2, 0.2, 10), "b": np.ones(10)})
+    of = {"quantity": "q", "placement": "a"}
+    claim = {"id": "it", "says": "", "kind": "ratio", "of": of, "to": {"placement": "b"}, "at_least": 1.9}
+    verdicts = judge_all([claim], results, looks=LookBook())
+    (free,) = further_looks([claim], results, verdicts)
+    (found,) = further_looks([claim], results, verdicts, taken={11, 13})
+    assert free.seeds == tuple(range(11, 11 + free.more))  # fresh ones alone
+    assert found.seeds == (12, *range(14, 13 + found.more))
+    assert len(found.runs) == 2 * found.more
 
 
 @pytest.mark.parametrize("kind", [{"kind": "status", "at_least": 0.5}, {"kind": "everywhere", "at_least": 0.5}])
@@ -206,12 +218,14 @@ def test_the_time_of_further_seeds_is_that_of_the_runs_so_far(experiment, exactl
         {"id": "sure", "says": "", "of": of, **TO, "at_least": 1.1},
     ]
     verdicts = judge_all(claims, results, looks=LookBook())
-    (found,) = further_seeds_of_claims(claims, results, verdicts)
-    assert (found.claims, found.runs) == (("one", "two"), 3 * found.seeds)
-    assert found.seconds == (pytest.approx(found.seeds * 42) if known else None)
-    (line,) = further_seeds_lines([found])
+    one, two = further_looks(claims, results, verdicts)
+    assert (one.claim, two.claim, two.more) == ("one", "two", one.more)
+    assert one.seeds == two.seeds == tuple(range(11, 11 + one.more))  # fresh ones alone
+    assert {seed for _, seed in one.runs} == set(range(11, 11 + one.more))
+    assert [len(look.runs) for look in (one, two)] == [2 * one.more, 2 * one.more]
+    (line,) = further_seeds_lines([one, two], seconds_of_variants(results))
     golden(line)
-    assert f" {found.seeds} more seeds, {found.runs} runs" in line
+    assert f" {one.more} more seeds, {3 * one.more} runs" in line
     assert ("on one worker" in line) == known
 
 

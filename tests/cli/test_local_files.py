@@ -8,7 +8,7 @@ import pytest
 
 import lnlab
 from lnlab.app.planning.schedule_notes import updates_without_rectification
-from lnlab.app.running import RunResult
+from lnlab.app.run_summary import RunResult
 from lnlab.cli import main
 from lnlab.rectification import rectification
 
@@ -158,7 +158,7 @@ def test_a_run_of_which_a_part_failed_says_so_from_python(monkeypatch):
     runs = SimpleNamespace(runs=pl.DataFrame({"run": ["a", "b", "c"]}))
     interrupted = SimpleNamespace(interrupted=False, stored=SimpleNamespace(facts=None))
     result = RunResult(request=None, summary=interrupted, results=runs, verdicts=())
-    monkeypatch.setattr("lnlab.app.running.unfinished_runs", lambda _: endings)
+    monkeypatch.setattr("lnlab.app.run_summary.unfinished_runs", lambda _: endings)
     monkeypatch.setattr("lnlab.app.running.run_request", lambda *_, **__: result)
     with pytest.warns(UserWarning, match=r"1 of 3 runs failed; of the first: it broke\\x1b\[31m; see .failures"):
         lnlab.run("s.yaml", progress=False)
