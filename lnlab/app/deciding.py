@@ -201,7 +201,7 @@ def _require_minutes(minutes: float, seconds: float) -> None:
 def _seeds_of_choices(experiment: "Experiment") -> set[int]:
     """The seeds on which values are chosen or margins set."""
     of_margins = [claim.calibration.seeds for claim in experiment.claims if claim.calibration]
-    return {seed for seeds in (*(choice.seeds for choice in experiment.select), *of_margins) for seed in seeds}
+    return {seed for seeds in (*(choice.seeds for choice in experiment.choose), *of_margins) for seed in seeds}
 
 
 def further_seeds_lines(looks: Sequence[FurtherLook], seconds: Mapping[str, float]) -> list[str]:

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
             grid_seeds: Mapping[str, int | str | Sequence[int | str]] = {},
             claim_seeds: Mapping[str, int | str | Sequence[int | str]] = {},
             looks: int | str | Sequence[int] = 1,
-            select: Values | Sequence[Values] | None = None,
+            choose: Values | Sequence[Values] | None = None,
             methods: Mapping[str, Values] = {},
             sweep: Mapping[str, Values] | Sequence[Values] | None = None,
             probes: Sequence[Values | BaseModel] = (),

@@ -20,7 +20,7 @@ from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 
 _BEST_OF = ("min", "max")
-_REMEDY = "give all sides equally many, or choose a value for each on other seeds (select) and compare those"
+_REMEDY = "give all sides equally many, or choose a value for each on other seeds (choose) and compare those"
 
 
 def require_equal_candidates(claim: Mapping[str, Any], results: Results) -> None:

@@ -24,8 +24,8 @@ from lnlab.compile.selection.inheritance import whole_spec
 from lnlab.compile.selection.probe_times import measurement_issues, probe_time_issues
 from lnlab.compile.selection.requested import resolve_requests
 from lnlab.compile.source_runs import resolve_sources
+from lnlab.compile.tuning.choose import tuning_choices
 from lnlab.compile.tuning.problems import plan_tuning
-from lnlab.compile.tuning.select import resolve_selects
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed, Roots
@@ -184,18 +184,18 @@ def _refer(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
 
 def _select(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Resolve what is chosen on tuning seeds, except for what depends on settings."""
-    selects, issues = resolve_selects(checked.reading, checked.merged, checked.registries)
-    return replace(checked, selects=selects), issues
+    choices, issues = tuning_choices(checked.reading, checked.merged, checked.registries)
+    return replace(checked, choices=choices), issues
 
 
 def _tune(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Plan what is decided before anything is judged."""
     sweep, merged = checked.sweep, checked.merged
     # Of half a sweep groups lack candidates, which follows from what is reported already.
-    if not checked.selects or sweep.issues or sweep.partial or sweep.cut or merged.issues:
+    if not checked.choices or sweep.issues or sweep.partial or sweep.cut or merged.issues:
         return checked, []
     try:
-        tuning = plan_tuning(checked.selects, sweep, checked.axes, merged.grid_names)
+        tuning = plan_tuning(checked.choices, sweep, checked.axes, merged.grid_names)
         return replace(checked, tuning=tuning), []
     except Flawed as error:
         return checked, list(error.issues)
@@ -291,10 +291,10 @@ def _find(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
             return {}
 
     of_choices: dict[Where, tuple[tuple[str, ...], Mapping[str, Json]]] = {}
-    for select in checked.selects:
-        names = tuple(merged.grid_names[grid] for grid in sorted(select.grids) if merged.grid_names)
+    for choice in checked.choices:
+        names = tuple(merged.grid_names[grid] for grid in sorted(choice.grids) if merged.grid_names)
         some = len(names) < len(merged.grid_names)
-        of_choices[select.place] = (names, conditions(names, (*select.place, GRID))) if some else ((), {})
+        of_choices[choice.place] = (names, conditions(names, (*choice.place, GRID))) if some else ((), {})
     checked = replace(checked, grids_of_choices=of_choices)
     if not experiment.grid_seeds or not set(experiment.grid_seeds) <= set(merged.grid_names):
         return checked, issues

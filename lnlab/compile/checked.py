@@ -13,8 +13,8 @@ from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.requested import ResolvedRequests
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import MergedSpec
+from lnlab.compile.tuning.choose import CHOOSE, TuningChoice
 from lnlab.compile.tuning.problems import TuningPlan
-from lnlab.compile.tuning.select import SELECT, ResolvedSelect
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.specfile.experiment import SETTING, Experiment
@@ -39,7 +39,7 @@ class CheckedSpec:
         axes: what they vary in.
         ancestors: the specs whose runs begin with these.
         requests: its probes, sections and claims.
-        selects: what it chooses on tuning seeds.
+        choices: what it chooses on tuning seeds.
         tuning: how it does.
         grid_seeds: the grids with seeds of their own: the name of each, the conditions that its runs meet, its seeds.
         grids_of_choices: by the place of a choice, the names of the grids that it is for and the conditions that their
@@ -62,7 +62,7 @@ class CheckedSpec:
     axes: Axes
     ancestors: tuple[Path, ...] = ()
     requests: ResolvedRequests = field(default_factory=ResolvedRequests)
-    selects: tuple[ResolvedSelect, ...] = ()
+    choices: tuple[TuningChoice, ...] = ()
     tuning: TuningPlan | None = None
     grid_seeds: tuple[Mapping[str, Json], ...] = ()
     grids_of_choices: Mapping[Where, tuple[tuple[str, ...], Mapping[str, Json]]] = field(default_factory=dict)
@@ -89,8 +89,8 @@ class CheckedSpec:
     @property
     def knows_its_runs(self) -> bool:
         """Whether no mistake hides runs. Only then is an empty selection a mistake by itself."""
-        hiding = (*SETTING, METHODS, SELECT, "sweep", "seeds", "grid_seeds")
-        chosen = self.tuning is not None or not self.experiment.select
+        hiding = (*SETTING, METHODS, CHOOSE, "sweep", "seeds", "grid_seeds")
+        chosen = self.tuning is not None or not self.experiment.choose
         grammar = any(flaw.path[:1] and flaw.path[0] in hiding for flaw in self.reading.issues)
         return chosen and not (self.merged.issues or self.sweep.issues or self.sweep.cut or grammar)
 

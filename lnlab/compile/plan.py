@@ -170,8 +170,8 @@ def compile_front(
         content = canonical(tuning_question(problem))
         if content not in by_content:
             where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in problem.about.items()) or "all runs"
-            what = f"the choice of '{problem.select.path}' for {where} was not made in these runs"
-            place = document.where(checked.merged.stated_path(problem.select.place))
+            what = f"the choice of '{problem.choice.path}' for {where} was not made in these runs"
+            place = document.where(checked.merged.stated_path(problem.choice.place))
             raise ChoiceNotMade(Issue("wrong-value", place, what, "run the spec again"))
         decided.append(by_content[content])
     return _judged_stage(checked, decided)
@@ -184,18 +184,18 @@ def _next_stage(checked: CheckedSpec, decisions: Sequence[Decision]) -> Resolved
     variants = checked.sweep.variants
     questions = []
     for problem in checked.tuning.problems:
-        select = problem.select
+        choice = problem.choice
         candidates = tuple(
             (value, checked.content_keys.of(variants[number].setting).variant) for value, number in problem.candidates
         )
-        key = digest(["select", problem.about, select.path, select.rule, list(select.seeds), candidates])
+        key = digest(["select", problem.about, choice.path, choice.rule, list(choice.seeds), candidates])
         questions.append(
             Undecided(
                 key=key,
-                path=select.path,
+                path=choice.path,
                 about=problem.about,
-                rule=select.rule,
-                seeds=select.seeds,
+                rule=choice.rule,
+                seeds=choice.seeds,
                 candidates=candidates,
             )
         )
@@ -205,7 +205,7 @@ def _next_stage(checked: CheckedSpec, decisions: Sequence[Decision]) -> Resolved
     if not undecided:
         return _judged_stage(checked, [decided[question.key] for question in questions])
     seeds: dict[int, SeedsOfVariant] = {
-        number: dict.fromkeys(problem.select.seeds, frozenset())
+        number: dict.fromkeys(problem.choice.seeds, frozenset())
         for _, problem in undecided
         for _, number in problem.candidates
     }
@@ -226,7 +226,7 @@ def _judged_stage(checked: CheckedSpec, decisions: Sequence[Decision]) -> Resolv
     """The runs that are judged, everything being decided."""
     tuning = checked.tuning
     variants = tuning.judged([decision.value for decision in decisions]) if tuning else checked.judged
-    scopes = [checked.grids_of_choices[problem.select.place] for problem in tuning.problems] if tuning else []
+    scopes = [checked.grids_of_choices[problem.choice.place] for problem in tuning.problems] if tuning else []
     return ResolvedStage(
         experiment=checked.experiment,
         variants=variants,

@@ -81,7 +81,7 @@ def _source_run(choice: Choice, own: CheckedSpec, check_spec: Callable[..., Chec
         raise Flawed(Issue("unsupported", ("spec",), f"'{name}' has a mistake: {checked.issues[0]}", command))
     if checked.tuning is not None:
         what = f"'{name}' chooses {checked.tuning.paths[0]} on tuning seeds, so its runs are not known yet"
-        raise Flawed(Issue("unsupported", ("spec",), what, "name a profile of it without select"))
+        raise Flawed(Issue("unsupported", ("spec",), what, "name a profile of it without choose"))
     variants = variants_of(checked.sweep.variants)
     where = choice["where"] or {}
     for key in where:

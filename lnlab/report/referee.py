@@ -70,7 +70,7 @@ def study_of_report(
 
 
 def tunings_of(decisions: Sequence[Mapping[str, Json]], selects: Sequence[Mapping[str, Json]]) -> tuple[Tuning, ...]:
-    """What was chosen on tuning seeds, from the decisions of a report and the ``select`` of its spec."""
+    """What was chosen on tuning seeds, from the decisions of a report and the ``choose`` of its spec."""
     return tuple(
         Tuning(
             path=decision["path"],
@@ -97,7 +97,7 @@ def _place(value: Json) -> tuple[bool, float, str]:
 
 
 def _deciding_runs(decision: Mapping[str, Json], selects: Sequence[Mapping[str, Json]]) -> Mapping[str, Json]:
-    """The conditions of the runs that decided, where ``select`` names some."""
+    """The conditions of the runs that decided, where ``choose`` names some."""
     for select in selects:
         grids = select.get("grid")
         named = {grids} if isinstance(grids, str) else set(grids or ())
@@ -108,10 +108,10 @@ def _deciding_runs(decision: Mapping[str, Json], selects: Sequence[Mapping[str, 
 
 
 def _selects(facts: ReportFacts) -> list[Mapping[str, Json]]:
-    """The entries of ``select`` in the spec of a report, as written."""
+    """The entries of ``choose`` in the spec of a report, as written."""
     with suppress(LabError):
         document, _ = parse_leniently(facts.spec, Path(facts.path))
-        merged = merge_spec(document, facts.profile, facts.overrides).data.get("select")
+        merged = merge_spec(document, facts.profile, facts.overrides).data.get("choose")
         entries = merged if isinstance(merged, list) else [merged]
         return [entry for entry in entries if isinstance(entry, Mapping)]
     return []

@@ -35,7 +35,7 @@ SETTING = (
     "interventions",
 )
 """Top-level keys that determine a run."""
-REPLACEABLE = ("seeds", "grid_seeds", "claim_seeds", "methods", "sweep", "select", "probes", "report")
+REPLACEABLE = ("seeds", "grid_seeds", "claim_seeds", "methods", "sweep", "choose", "probes", "report")
 """Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
 
 _Sentence = Annotated[str, Field(min_length=1)]
@@ -162,7 +162,7 @@ class Calibration(BaseModel):
     seeds: Seeds
 
 
-class SelectText(BaseModel):
+class TuningText(BaseModel):
     """What is chosen on tuning seeds: beside these fields stands the path of an axis, with the rule that chooses.
 
     ``grid`` names the grids whose runs it is for. None means all.
@@ -308,7 +308,7 @@ class Experiment(BaseModel):
     grid_seeds: Mapping[str, Seeds] = {}
     claim_seeds: Mapping[_ClaimId, Seeds] = {}
     looks: Looks = 1
-    select: tuple[SelectText, ...] = ()
+    choose: tuple[TuningText, ...] = ()
     methods: Mapping[_MethodName, Overlay] = {}
     sweep: Annotated[tuple[Mapping[str, _AxisValues], ...], Field(min_length=1)] | None = None
     probes: tuple[ProbeText, ...] = ()

@@ -97,8 +97,8 @@ def in_its_words(issue: Issue, data: Mapping[str, Json]) -> Issue:
 
 def _removable_path(loc: Where, data: dict[str, Json]) -> Where:
     """The smallest thing that can be left out to be rid of an error at ``loc``."""
-    if len(loc) > 1 and loc[0] in (*_LISTS, "select") and isinstance(data.get(str(loc[0])), list):
-        return loc[:3] if loc[0] == "select" else loc[:2]
+    if len(loc) > 1 and loc[0] in (*_LISTS, "choose") and isinstance(data.get(str(loc[0])), list):
+        return loc[:3] if loc[0] == "choose" else loc[:2]
     return loc[:1]
 
 
@@ -115,16 +115,16 @@ def _without(data: dict[str, Json], paths: set[Where], positions: dict[str, list
             positions[key] = [position for i, position in enumerate(positions[key]) if i not in removed]
             if not remaining[key]:
                 del remaining[key]
-    of_choices = {path[1:] for path in paths if len(path) > 1 and path[0] == "select"}
+    of_choices = {path[1:] for path in paths if len(path) > 1 and path[0] == "choose"}
     if of_choices:
         # A choice that is flawed keeps its place, as other choices are found by theirs.
-        remaining["select"] = [
+        remaining["choose"] = [
             {"seeds": [_NO_SEED], **{key: value for key, value in fields.items() if (number, key) not in of_choices}}
             if any(path[0] == number for path in of_choices) and isinstance(fields, dict)
             else {"seeds": [_NO_SEED]}
             if (number,) in of_choices
             else fields
-            for number, fields in enumerate(remaining["select"])
+            for number, fields in enumerate(remaining["choose"])
         ]
     return _PLACEHOLDERS | remaining
 

@@ -17,7 +17,7 @@ from lnlab.store.records.layout import FACTS_FILE, is_report, refuse_report
 from lnlab.userfiles import parse_json
 
 LOOKS_FOLDER = "looks"
-_OF_RUNS = ("sweep", "methods", "select", "profiles")
+_OF_RUNS = ("sweep", "methods", "choose", "profiles")
 """Fields of an experiment beside its setting that say what its runs are."""
 
 

@@ -116,7 +116,7 @@ def test_what_cannot_be_begun_with_is_refused_in_a_line(plan, tmp_path):
     assert "does not train; name one that trains" in refusal(
         plan, continued(), PRETRAIN.replace("steps: 6, evaluate: [0, 2, 6]", "steps: 0").replace("[4, 6]", "[0]")
     )
-    tuned = swept + "select: {optimizer.lr: best, seeds: [9]}\n"
+    tuned = swept + "choose: {optimizer.lr: best, seeds: [9]}\n"
     assert "chooses optimizer.lr on tuning seeds" in refusal(plan, continued(), tuned)
     assert "'pretrain' has a mistake:" in refusal(plan, continued(), PRETRAIN.replace("post", "past"))
     inside = "init: {kind: zero_qk, of: {kind: from_run, spec: pretrain}}\n"

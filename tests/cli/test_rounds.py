@@ -17,7 +17,7 @@ from tests.support.toy_specs import toy_spec
 REST = """\
 sweep:
   - {placement: [post, pre], optimizer.lr: [0.001, 0.01, 0.1]}
-select:
+choose:
   optimizer.lr: {kind: failing, below: 0.25}
   seeds: 101-102
   of: {placement: post}
@@ -32,7 +32,7 @@ claims:
     at_least: 1.5
     requires: {kind: bound, of: {quantity: final_loss, placement: post, times: 1}, at_least: 3.5}
 profiles:
-  each: {select: {optimizer.lr: best, seeds: 101-102}}
+  each: {choose: {optimizer.lr: best, seeds: 101-102}}
   mild: {optimizer.lr: [0.001, 0.002]}
 """
 SPEC = toy_spec(rest=REST, optimizer={"kind": "descent", "lr": 1}, train={"steps": 4}, seeds=6)

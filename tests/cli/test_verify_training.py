@@ -20,7 +20,7 @@ from tests.support.toy_specs import SMALLEST, toy_spec
 REST = """\
 sweep:
   - {placement: [post, pre], optimizer.lr: [0.001, 0.01]}
-select: {optimizer.lr: best, seeds: 101-102}
+choose: {optimizer.lr: best, seeds: 101-102}
 probes: [{kind: gradient_norm, at: {every: 2}, batches: 1}]
 report: [{kind: depth_profile, quantity: gradient_norm, where: {stack: decoder, tensor: w2}, x: step}]
 claims:

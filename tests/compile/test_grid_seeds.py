@@ -166,7 +166,7 @@ sweep:
   many: {placement: [post, pre], model.layers: [4], optimizer.lr: [0.3, 0.4, 0.5]}
   still: {placement: [post], model.layers: [1]}
 probes: [{kind: gradient_norm, at: end}]
-select:
+choose:
   - {grid: few, optimizer.lr: best, seeds: [21]}
   - {grid: many, optimizer.lr: best, seeds: 21-22, of: {placement: post}}
 claims: []
@@ -198,14 +198,14 @@ def test_each_grid_chooses_by_its_own_rule_and_one_without_a_choice_is_judged_as
 
 
 @pytest.mark.parametrize(
-    ("grid", "seeds", "select"),
+    ("grid", "seeds", "choose"),
     [
         ("few", 3, "{optimizer.lr: best, seeds: [21]}"),
         ("many", "11-12", "{optimizer.lr: best, seeds: 21-22, of: {placement: post}}"),
     ],
 )
-def test_tuning_runs_decisions_and_judged_runs_are_those_of_a_spec_with_the_grid_alone(plan, grid, seeds, select):
-    text = alone(grid, CHOSEN.replace("select:", "claims:", 1), seeds=seeds) + f"select: {select}\n"
+def test_tuning_runs_decisions_and_judged_runs_are_those_of_a_spec_with_the_grid_alone(plan, grid, seeds, choose):
+    text = alone(grid, CHOSEN.replace("choose:", "claims:", 1), seeds=seeds) + f"choose: {choose}\n"
     together = plan(TUNED)
     separate = plan(text)
     assert {question.key for question in separate.undecided} < {question.key for question in together.undecided}
@@ -236,15 +236,15 @@ SAME_RUNS = "runs of 'few' and '{}' are equal but for optimizer.lr, which is cho
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ("grid: many", "grid: mny", "select.1.grid: no grid of the sweep is called 'mny'; did you mean 'many'?"),
-        ("grid: many", "grid: [many, few]", "select.1.grid: of the grid 'few' two choices are made"),
-        ("grid: many, ", "", "select.1: of the grid 'few' two choices are made"),
-        ("grid: many", "grid: [still, many]", "sweep.still: this grid has no 'optimizer.lr', which select"),
-        ("best, seeds: 21-22", "bets, seeds: 21-22", "select.1.optimizer.lr: no rule is called 'bets'"),
-        ("of: {placement: post}}", "by: [method]}", "select.1.by.0: 'method' is no axis of the sweep"),
-        ("seeds: 21-22", "seeds: 3", "select.1.seeds: seed 1 is both a tuning seed and a judged seed"),
-        ("seeds: 21-22", "seeds: 12", "select.1.seeds: seed 1 is both a tuning seed and a judged seed"),
-        ("seeds: 21-22", "seeds: 0", "select.1.seeds: found 0; at least one seed is needed"),
+        ("grid: many", "grid: mny", "choose.1.grid: no grid of the sweep is called 'mny'; did you mean 'many'?"),
+        ("grid: many", "grid: [many, few]", "choose.1.grid: of the grid 'few' two choices are made"),
+        ("grid: many, ", "", "choose.1: of the grid 'few' two choices are made"),
+        ("grid: many", "grid: [still, many]", "sweep.still: this grid has no 'optimizer.lr', which is to be chosen"),
+        ("best, seeds: 21-22", "bets, seeds: 21-22", "choose.1.optimizer.lr: no rule is called 'bets'"),
+        ("of: {placement: post}}", "by: [method]}", "choose.1.by.0: 'method' is no axis of the sweep"),
+        ("seeds: 21-22", "seeds: 3", "choose.1.seeds: seed 1 is both a tuning seed and a judged seed"),
+        ("seeds: 21-22", "seeds: 12", "choose.1.seeds: seed 1 is both a tuning seed and a judged seed"),
+        ("seeds: 21-22", "seeds: 0", "choose.1.seeds: found 0; at least one seed is needed"),
         ("still: {placement: [post], model.layers: [1]}", "still: {placement: [post]}", SAME_RUNS.format("still")),
         ("model.layers: [4]", "model.layers: [2]", SAME_RUNS.format("many")),
     ],
@@ -266,23 +266,23 @@ def test_a_method_with_a_value_of_its_own_stands_beside_runs_that_choose_theirs(
     assert equal in problems(plan, named.replace("Fixed: {optimizer.lr: 0.4}", "Fixed: {optimizer.lr: 0.1}"))
 
 
-def with_select(select: str) -> str:
-    start, end = TUNED.index("select:"), TUNED.index("claims:")
-    return TUNED[:start] + f"select: {select}\n" + TUNED[end:]
+def with_choice(choose: str) -> str:
+    start, end = TUNED.index("choose:"), TUNED.index("claims:")
+    return TUNED[:start] + f"choose: {choose}\n" + TUNED[end:]
 
 
 def test_one_choice_may_be_for_some_grids_and_stands_without_a_list(plan):
-    one = with_select("{grid: [few, many], optimizer.lr: best, seeds: [21], by: [model.layers], of: {placement: pre}}")
+    one = with_choice("{grid: [few, many], optimizer.lr: best, seeds: [21], by: [model.layers], of: {placement: pre}}")
     assert [dict(question.about) for question in plan(one).undecided] == [{"model.layers": 2}, {"model.layers": 4}]
     flawed = problems(plan, one.replace("seeds: [21]", "seeds: 0"))
-    assert "select.seeds: found 0; at least one seed is needed" in flawed
+    assert "choose.seeds: found 0; at least one seed is needed" in flawed
 
 
 def test_two_choices_that_ask_the_same_of_other_runs_are_refused(plan):
-    two = with_select("[{grid: few, RULE}, {grid: many, RULE}]")
+    two = with_choice("[{grid: few, RULE}, {grid: many, RULE}]")
     two = two.replace("[0.3, 0.4, 0.5]", "[0.1, 0.2]")
     shared = two.replace("RULE", "optimizer.lr: best, seeds: [21], of: {placement: post}")
-    assert "select.1: it asks the same as select.0, of other runs; take other tuning seeds" in problems(plan, shared)
+    assert "choose.1: it asks the same as choose.0, of other runs; take other tuning seeds" in problems(plan, shared)
     told = two.replace("RULE", "optimizer.lr: best, seeds: [21], of: {placement: post}, by: [model.layers]")
     assert [dict(question.about) for question in plan(told).undecided] == [{"model.layers": 2}, {"model.layers": 4}]
 
@@ -327,7 +327,7 @@ def test_a_decision_says_for_which_grids_it_was_made(plan):
         (("many",), {"model.layers": 4}),
     ]
     assert [decision_from_json(entry) for entry in decisions_to_json(decisions)] == list(decisions)
-    everywhere = with_select("{optimizer.lr: best, seeds: [21]}").replace(
+    everywhere = with_choice("{optimizer.lr: best, seeds: [21]}").replace(
         "still: {placement: [post], model.layers: [1]}",
         "still: {placement: [post], model.layers: [1], optimizer.lr: [1]}",
     )
@@ -348,7 +348,7 @@ def test_a_choice_for_runs_that_nothing_tells_apart_is_refused_at_its_grids(plan
         .replace("still: {placement: [post], model.layers: [1]", "still: {placement: [post], model.layers: [1]")
     )
     found = problems(plan, crossed.replace("of: {placement: post}}", "by: [placement, model.layers]}"))
-    assert "select.1.grid: the axes cannot distinguish the runs of 'many' from those of few" in found
+    assert "choose.1.grid: the axes cannot distinguish the runs of 'many' from those of few" in found
 
 
 def test_a_list_that_is_the_value_of_an_axis_is_one_condition(plan):

@@ -20,11 +20,11 @@ TRAINED = toy_spec(
     probes=[{"kind": "gradient_norm", "at": "end"}],
 )
 SWEEP = "sweep: [{placement: [post, pre], schedule.warmup_steps: [0, 5], optimizer.lr: [0.1, 0.2, 0.4]}]\n"
-EACH = "select: {optimizer.lr: best, seeds: 11-12}\n"
+EACH = "choose: {optimizer.lr: best, seeds: 11-12}\n"
 ONE = (
-    "select: {optimizer.lr: failing, seeds: 11-12, of: {placement: post, schedule.warmup_steps: 0}, times: [0.5, 1]}\n"
+    "choose: {optimizer.lr: failing, seeds: 11-12, of: {placement: post, schedule.warmup_steps: 0}, times: [0.5, 1]}\n"
 )
-BY = "select: {optimizer.lr: best, seeds: 11-12, of: {schedule.warmup_steps: 0}, by: [placement]}\n"
+BY = "choose: {optimizer.lr: best, seeds: 11-12, of: {schedule.warmup_steps: 0}, by: [placement]}\n"
 CLAIM = "claims: [{id: a, says: b, kind: bound, of: {quantity: gradient_norm, tensor: w2, OF}, at_most: 3}]\n"
 
 
@@ -126,7 +126,7 @@ def test_each_grid_has_candidates_of_its_own(plan):
     sweep = "sweep: [{placement: [post], optimizer.lr: [0.1, 0.2]}, {placement: [pre], optimizer.lr: [1, 2, 4]}]\n"
     first = plan(TRAINED + sweep + EACH)
     assert [[value for value, _ in q.candidates] for q in first.undecided] == [[0.1, 0.2], [1.0, 2.0, 4.0]]
-    shared = "select: {optimizer.lr: best, seeds: [11], of: {placement: pre}}\n"
+    shared = "choose: {optimizer.lr: best, seeds: [11], of: {placement: pre}}\n"
     found = plan(TRAINED + sweep + shared, decisions=decisions_of(plan(TRAINED + sweep + shared), 4.0))
     assert {(p, lr) for p, lr, _ in runs_of(found, "placement", "optimizer.lr")} == {("post", 4.0), ("pre", 4.0)}
 
@@ -144,14 +144,14 @@ def test_methods_are_arms(plan):
 def test_a_short_form_is_chosen_in_every_stack(plan):
     sweep = "sweep: [{placement.alpha: [1, 2]}]\n"
     text = TRAINED.replace("post", "{kind: deep, alpha: 1}") + sweep
-    text += "select: {placement.alpha: failing, seeds: [11], times: [1, 3]}\n"
+    text += "choose: {placement.alpha: failing, seeds: [11], times: [1, 3]}\n"
     found = plan(text, decisions=decisions_of(plan(text), 2.0))
     (_, last) = found.settings.values()
     assert [last[stack]["placement"]["alpha"] for stack in ("encoder", "decoder")] == [6.0, 6.0]
 
 
 def test_words_can_be_chosen_too(plan):
-    text = TRAINED + "sweep: [{placement: [post, pre]}]\nselect: {placement: best, seeds: [11]}\n"
+    text = TRAINED + "sweep: [{placement: [post, pre]}]\nchoose: {placement: best, seeds: [11]}\n"
     first = plan(text)
     assert [value["kind"] for value, _ in first.undecided[0].candidates] == ["post", "pre"]
     found = plan(text, decisions=decisions_of(first, first.undecided[0].candidates[1][0]))
@@ -164,55 +164,55 @@ def test_an_axis_above_the_chosen_path_is_told_by_its_kind(plan):
 
 
 def test_profiles_and_arguments_set_and_remove_what_is_chosen(plan):
-    text = TRAINED + SWEEP + EACH + "profiles: {plain: {select: null, optimizer.lr: 0.2}, one: {optimizer.lr: 0.2}}\n"
+    text = TRAINED + SWEEP + EACH + "profiles: {plain: {choose: null, optimizer.lr: 0.2}, one: {optimizer.lr: 0.2}}\n"
     assert plan(text, profile="plain").undecided == ()
     assert len(plan(text, profile="plain").runs) == 4 * 3
     assert [len(question.candidates) for question in plan(text, profile="one").undecided] == [1] * 4
     of = "{placement: pre, schedule.warmup_steps: 5}"
-    one = "select={optimizer.lr: {kind: failing, below: 0.5}, seeds: [20], of: " + of + "}"
+    one = "choose={optimizer.lr: {kind: failing, below: 0.5}, seeds: [20], of: " + of + "}"
     (question,) = plan(text, overrides=(one,)).undecided
     assert (question.rule["below"], question.seeds) == (0.5, (20,))
-    with pytest.raises(SpecError, match=r"'select\.seeds' cannot be changed by a profile or -s"):
-        plan(text, overrides=("select.seeds=[20]",))
+    with pytest.raises(SpecError, match=r"'choose\.seeds' cannot be changed by a profile or -s"):
+        plan(text, overrides=("choose.seeds=[20]",))
 
 
 @pytest.mark.parametrize(
-    ("select", "what"),
+    ("choose", "what"),
     [
-        ("{seeds: [11]}", "12:9: select: no axis is chosen; add one: {placement: best}"),
-        ("{optimizer.lr: best}", "12:9: select: 'seeds' is required"),
-        ("best", '12:9: select: found "best"; write a mapping'),
+        ("{seeds: [11]}", "12:9: choose: no axis is chosen; add one: {placement: best}"),
+        ("{optimizer.lr: best}", "12:9: choose: 'seeds' is required"),
+        ("best", '12:9: choose: found "best"; write a mapping'),
         (
             "{optimizer.lr: best, seeds: [11], of: {placement: psot}}",
             "of.placement: no run has placement = psot",
         ),
-        ("{optimizer.lr: best, seeds: [11], of: {modl: 1}}", "12:48: select.of.modl: unknown key 'modl'"),
+        ("{optimizer.lr: best, seeds: [11], of: {modl: 1}}", "12:48: choose.of.modl: unknown key 'modl'"),
         (
             "{optimizer.lr: best, seeds: [11], of: {placement: post}}",
-            "12:47: select.of: leaves 2 runs per candidate and seed; pin schedule.warmup_steps (0 or 5), or name",
+            "12:47: choose.of: leaves 2 runs per candidate and seed; pin schedule.warmup_steps (0 or 5), or name",
         ),
         (
             "{optimizer.lr: best, seeds: [11], of: {placement: post, schedule.warmup_steps: 0}, by: [placement]}",
-            "select.of: leaves no run that decides for placement = pre; pin what these runs have",
+            "choose.of: leaves no run that decides for placement = pre; pin what these runs have",
         ),
         (
             "{optimizer.lr: best, seeds: [11], by: [placement]}",
-            "12:9: select.of: leaves 2 runs per candidate and seed for placement = post; pin schedule.warmup",
+            "12:9: choose.of: leaves 2 runs per candidate and seed for placement = post; pin schedule.warmup",
         ),
         (
             "{placement: failing, seeds: [11]}",
-            "select.placement: 'failing' compares numbers",
+            "choose.placement: 'failing' compares numbers",
         ),
-        ("{placement: best, seeds: [11], times: [2]}", "12:47: select.times: post has no multiples; leave times out"),
+        ("{placement: best, seeds: [11], times: [2]}", "12:47: choose.times: post has no multiples; leave times out"),
         (
             "{schedule.warmup_steps: best, seeds: [11], times: [0.5]}",
-            "12:59: select.times: schedule.warmup_steps = 2.5 would be judged, and found 2.5",
+            "12:59: choose.times: schedule.warmup_steps = 2.5 would be judged, and found 2.5",
         ),
-        ("{optimizer.lr: {kind: failing, below: 1}, seeds: [11]}", "select.optimizer.lr.below: found 1"),
+        ("{optimizer.lr: {kind: failing, below: 1}, seeds: [11]}", "choose.optimizer.lr.below: found 1"),
     ],
 )
-def test_what_cannot_be_chosen_so(plan, select, what):
-    found = refused(plan, TRAINED + SWEEP + f"select: {select}\n")
+def test_what_cannot_be_chosen_so(plan, choose, what):
+    found = refused(plan, TRAINED + SWEEP + f"choose: {choose}\n")
     assert any(what in each for each in found), found
 
 
@@ -223,7 +223,7 @@ def test_nothing_can_be_chosen_where_nothing_is_trained(plan, golden):
 
 
 def test_a_profile_that_is_not_chosen_is_checked_too(plan, golden):
-    text = TRAINED + SWEEP + "profiles: {p: {select: {optimizer.lr: bets, seeds: [3]}}}\n"
+    text = TRAINED + SWEEP + "profiles: {p: {choose: {optimizer.lr: bets, seeds: [3]}}}\n"
     golden([each.partition(";")[0] for each in refused(plan, text)])
 
 
@@ -234,7 +234,7 @@ def test_a_sound_claim_is_taken_before_and_after_and_where_nothing_is_chosen(pla
     text = TRAINED + SWEEP + ONE + CLAIM.replace("OF", f"{PINNED}, times: 1")
     first = plan(text)
     assert len(plan(text, decisions=decisions_of(first, 0.2)).claims) == 1
-    assert len(plan(text, overrides=("select=null", "optimizer.lr=0.1")).claims) == 1
+    assert len(plan(text, overrides=("choose=null", "optimizer.lr=0.1")).claims) == 1
 
 
 def test_runs_of_both_rounds_are_counted_before_anything_is_done(plan):

@@ -70,7 +70,7 @@ claims:
 TUNED = """\
 seeds: 2
 sweep: [{placement: [post, pre], optimizer.lr: [0.001, 0.01]}]
-select: {optimizer.lr: best, seeds: 101-102}
+choose: {optimizer.lr: best, seeds: 101-102}
 probes: [{kind: gradient_norm, at: end, batches: 1}]
 report: [{kind: depth_profile, quantity: gradient_norm, where: {stack: decoder, tensor: w2}}]
 claims:

@@ -103,7 +103,7 @@ def _endings(results: Results) -> _Endings:
         loss = inf if status == "diverged" else losses.get(run)
         if loss is None:
             what = f"seed {seed} of variant {variant[:12]} has no validation NLL"
-            raise LabError(Issue("unsupported", "select", what, "the task must have validation sentences"))
+            raise LabError(Issue("unsupported", "choose", what, "the task must have validation sentences"))
         # NaN has no order: it ranks with what diverged.
         endings[variant, seed] = _Ending(status, loss if isfinite(loss) else inf, entropies.get(run))
     return endings

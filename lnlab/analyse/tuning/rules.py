@@ -145,5 +145,5 @@ def _phi(loss: float, h1: float | None, reference: float) -> float:
         return 0.0
     if h1 is None:
         what = "the task has no unigram entropy, so that no learned fraction is known"
-        raise LabError(Issue("unsupported", "select", what, "choose another rule, as best"))
+        raise LabError(Issue("unsupported", "choose", what, "choose another rule, as best"))
     return (h1 - loss) / (h1 - reference) if h1 > reference else 0.0

@@ -39,7 +39,7 @@ def review_of_plan(plan: "Plan", questions: "Sequence[Undecided]" = ()) -> "list
         name=plan.name,
         declared=[{**claim, "seeds": None} for claim in claims],
         results=Results(tables["runs"], tables["axes"]),
-        tunings=tunings_of(decisions, [text.model_dump(mode="json") for text in plan.experiment.select]),
+        tunings=tunings_of(decisions, [text.model_dump(mode="json") for text in plan.experiment.choose]),
     )
     return review_plan(study)
 

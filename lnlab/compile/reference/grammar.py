@@ -38,7 +38,7 @@ sweep:                                    # a union of grids, each with a name; 
   depth: {placement: [post, pre], model.layers: [6, 8], except: [{placement: pre, model.layers: 8}]}
   untied: {placement: [post, pre], model.tied: none}
                                           # or {method: [T-Fixup, ...], model.layers: [6, 8]}
-select:                                   # optional: a value of an axis that is chosen on tuning seeds
+choose:                                   # optional: a value of an axis that is chosen on tuning seeds
   optimizer.lr: best                      # or failing, or {kind: failing, below: 0.25}
   seeds: 101-102                          # not judged
   of: {placement: post}                   # optional: which runs decide; left out, each combination for itself
@@ -72,7 +72,7 @@ profiles:
 - **Choices.** A choice is a word, or `{kind: word, parameter: value}`. Giving a path that is a choice replaces the
   whole choice; giving a path below it sets one parameter.
 - **Order.** The base, then the profile, then `-s path=value` from left to right, then the sweep. Profiles and `-s` may
-  replace `seeds`, `grid_seeds`, `claim_seeds`, `methods`, `sweep`, `select`, `probes` and `report` whole (`select:
+  replace `seeds`, `grid_seeds`, `claim_seeds`, `methods`, `sweep`, `choose`, `probes` and `report` whole (`choose:
   null` removes it), and set any path that determines a run; nothing else.
 - **Pins.** At a path that some grid sweeps, one value pins the axis to it, and a list is the axis's new values.
 - **Grids.** `grid: depth` in a selection takes the runs of that grid, and `grid: [depth, untied]` those of either, so
@@ -84,13 +84,13 @@ profiles:
   of no key: a setting has the same runs under any name and under none. A profile or `-s` sets one path of a method as
   `methods.T-Fixup.train.steps: 400`. Two names for one setting are refused, and so
   is a grid without `method` beside one that has it.
-- **Choosing.** `select` names one axis that its grids sweep: its values are the candidates. They are run on the
+- **Choosing.** `choose` names one axis that its grids sweep: its values are the candidates. They are run on the
   tuning seeds first, without probes; a rule chooses one by the final validation NLL, and only then are runs judged, on
   the judged seeds, at the multiples `times` of what was chosen. With `of` some runs decide for all, with `by` for all
   that agree in these axes; each must match exactly one run per candidate and seed. Selections cannot name the value,
   which nobody knows before; they name the axis `times`, which every judged run has. Where `failing` finds none that
   fails, the largest goes on, and a claim that `requires` the failure is not testable. A decision is kept with the plan
-  and shown with its evidence. Without `select` (`select: null` in a profile) the axis is swept as written, or pinned.
+  and shown with its evidence. Without `choose` (`choose: null` in a profile) the axis is swept as written, or pinned.
   `grid` names the grids that a choice is for, and a list of choices has one for each of them; grids in none of them
   choose nothing. Two grids are not told apart by a chosen value: they must differ in another axis.
 - **Interventions** act in order. The list is entered by kind, where only one is of that kind: a sweep, a

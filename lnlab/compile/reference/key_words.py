@@ -73,7 +73,7 @@ KEY_WORDS: Mapping[str, str] = {
     "grid_seeds": "seeds of single grids of the sweep; grid -> seeds",
     "claim_seeds": "seeds of single claims: more of them, or fresh ones; claim -> seeds",
     "seeds": "replicates: a number, a range such as 1-5, or a list of them",
-    "select": "a value that is chosen on tuning seeds, or several of them for different grids",
+    "choose": "a value that is chosen on tuning seeds, or several of them for different grids",
     "source": "the paper that asked first, or where in it the claim is",
     "stack": "encoder or decoder",
     "statistics": "of norms over a batch: those of the batch, or the running ones",

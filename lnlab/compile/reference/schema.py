@@ -28,7 +28,7 @@ from lnlab.keys import Json
 from lnlab.meanings import COMMON_MEANINGS
 from lnlab.registry import Flawed, Registry
 from lnlab.specfile.columns import EVALUATED, RECORDED
-from lnlab.specfile.experiment import SelectText
+from lnlab.specfile.experiment import TuningText
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SPECIAL = {**dict.fromkeys(("of", "to", "less", "less_to", "where"), SELECTION), "quantity": NAMED_QUANTITY}
@@ -91,16 +91,16 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
 
     # Keys with several forms: answers may stand without a list, and null takes a choice on tuning seeds away.
     answer: Json = {"$ref": "#/$defs/AuthorAnswer"}
-    select_text = SelectText.model_json_schema()
+    tuning_text = TuningText.model_json_schema()
     rule: Json = {"$ref": "#/$defs/rule"} if "rule" in registries else _NOT_YET
-    select = by_path(lambda _: rule, **select_text["properties"])
-    select |= {"required": select_text["required"], "minProperties": 2}
+    choose = by_path(lambda _: rule, **tuning_text["properties"])
+    choose |= {"required": tuning_text["required"], "minProperties": 2}
     properties = grammar["properties"] | overlay_schemas()
     properties["answer"] = {"if": {"type": "array"}, "then": {"items": answer}, "else": answer}
-    several = {"type": "array", "minItems": 1, "items": select}
-    alone = nullable({"$ref": "#/properties/select/then/items"})
-    properties["select"] = {"if": {"type": "array"}, "then": several, "else": alone}
-    properties["select"]["description"] = select_text["description"]
+    several = {"type": "array", "minItems": 1, "items": choose}
+    alone = nullable({"$ref": "#/properties/choose/then/items"})
+    properties["choose"] = {"if": {"type": "array"}, "then": several, "else": alone}
+    properties["choose"]["description"] = tuning_text["description"]
     words = {**COMMON_MEANINGS, **KEY_WORDS}
     return {
         "$schema": DIALECT,

@@ -38,7 +38,7 @@ from lnlab.specfile.experiment import (
     Experiment,
     ProbeText,
     SectionText,
-    SelectText,
+    TuningText,
     Version,
 )
 from lnlab.specfile.expressions import with_names
@@ -267,8 +267,8 @@ def spec_model(registries: Registries) -> type[SpecModel]:
     if "rule" in registries:
         rule: Any = Annotated[Any, registries["rule"]]
         extra = {"__annotations__": {"__pydantic_extra__": dict[str, rule]}, "__module__": __name__}
-        choice: Any = type("Select", (SelectText,), extra)
-        fields["select"] = (tuple[choice, ...], Field((), description=KEY_WORDS["select"]))
+        choice: Any = type("Choose", (TuningText,), extra)
+        fields["choose"] = (tuple[choice, ...], Field((), description=KEY_WORDS["choose"]))
     model = create_model("Spec", __base__=SpecModel, __doc__=SpecModel.__doc__, **fields)
     model.registries = registries
     model.pieces = SimpleNamespace(

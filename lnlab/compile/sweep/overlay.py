@@ -163,9 +163,9 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
         merged.data[METHODS] = {**merged.data[METHODS], name: {**kept, path: change.value}}
         merged.changes.append(replace(change, words=(METHODS, name, path)))
     _list_grids(merged)
-    if not isinstance(merged.data.get("select", []), list):  # one choice stands without a list, and null is none
-        merged.data["select"] = [] if merged.data["select"] is None else [merged.data["select"]]
-        merged.origins = {**merged.origins, ("select", 0): ("select",)}
+    if not isinstance(merged.data.get("choose", []), list):  # one choice stands without a list, and null is none
+        merged.data["choose"] = [] if merged.data["choose"] is None else [merged.data["choose"]]
+        merged.origins = {**merged.origins, ("choose", 0): ("choose",)}
     grids = grids_of(merged.data)
     swept = {path for grid in grids for path in grid}
     moving = [change for change in changes if change.path not in REPLACEABLE and not _is_of_method(change)]

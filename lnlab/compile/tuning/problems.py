@@ -14,7 +14,7 @@ from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.resolved_sweep import ResolvedSweep, variants_of
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.setting_paths import set_path
-from lnlab.compile.tuning.select import ResolvedSelect
+from lnlab.compile.tuning.choose import TuningChoice
 from lnlab.compile.work import ResolvedSetting
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
@@ -56,7 +56,7 @@ class TuningGroup:
         return resolver.setting(interned_parts(setting))
 
 
-def tuning_groups(sweep: ResolvedSweep, select: ResolvedSelect, names: Sequence[str]) -> list[TuningGroup]:
+def tuning_groups(sweep: ResolvedSweep, choice: TuningChoice, names: Sequence[str]) -> list[TuningGroup]:
     """The groups of the grids that a choice is for, in the order of the sweep.
 
     Raises:
@@ -66,23 +66,23 @@ def tuning_groups(sweep: ResolvedSweep, select: ResolvedSelect, names: Sequence[
     groups: dict[tuple[Json, ...], TuningGroup] = {}
     elsewhere: list[tuple[Variant, set[int]]] = []
     for number, variant in enumerate(sweep.variants):
-        if own := select.grids & set(variant.grids):
-            group = groups.setdefault(_besides(variant, select.path), TuningGroup(select.path, number, variant))
+        if own := choice.grids & set(variant.grids):
+            group = groups.setdefault(_besides(variant, choice.path), TuningGroup(choice.path, number, variant))
             group.grids |= own
-            group.candidates.append((Reader(variant.setting).at(select.path), number))
-        if others := set(variant.grids) - select.grids:
+            group.candidates.append((Reader(variant.setting).at(choice.path), number))
+        if others := set(variant.grids) - choice.grids:
             elsewhere.append((variant, others))
 
     def of_runs(variant: Variant) -> tuple[Json, ...]:
-        return _besides(replace(variant, setting=unevaluated(variant.setting)), select.path)
+        return _besides(replace(variant, setting=unevaluated(variant.setting)), choice.path)
 
     runs = {of_runs(group.variant): group for group in (groups.values() if elsewhere else ())}
     for variant, others in elsewhere:
         if same := runs.get(of_runs(variant)):
             first, second = names[min(same.grids)], names[min(others)]
-            what = f"runs of '{first}' and '{second}' are equal but for {select.path}, which is chosen for one of them"
+            what = f"runs of '{first}' and '{second}' are equal but for {choice.path}, which is chosen for one of them"
             remedy = "choose for both together, or let another axis tell them apart"
-            raise Flawed(Issue("conflict", (*select.place, GRID), what, remedy))
+            raise Flawed(Issue("conflict", (*choice.place, GRID), what, remedy))
     return list(groups.values())
 
 
@@ -99,13 +99,13 @@ class TuningProblem:
     """One decision that is to be made.
 
     Attributes:
-        select: the choice that asks for it.
+        choice: the choice that asks for it.
         about: the axes of the runs that it is for.
         candidates: each value with the number of the setting that tries it.
         groups: for which it decides.
     """
 
-    select: ResolvedSelect
+    choice: TuningChoice
     about: dict[str, Json]
     candidates: tuple[tuple[Json, int], ...]
     groups: tuple[TuningGroup, ...]
@@ -130,12 +130,12 @@ class TuningPlan:
     @property
     def paths(self) -> tuple[str, ...]:
         """Everything that is chosen."""
-        return tuple(dict.fromkeys(problem.select.path for problem in self.problems))
+        return tuple(dict.fromkeys(problem.choice.path for problem in self.problems))
 
     @property
     def tuning_runs(self) -> int:
         """How many runs choose."""
-        return sum(len(problem.candidates) * len(problem.select.seeds) for problem in self.problems)
+        return sum(len(problem.candidates) * len(problem.choice.seeds) for problem in self.problems)
 
     def judged(self, values: Sequence[Json]) -> list[Variant]:
         """What is judged if these values are chosen, one a problem, in the order of the sweep."""
@@ -143,7 +143,7 @@ class TuningPlan:
         placed = [(number, replace(variants[number], times=1)) for number in self.unchosen]
         for problem, value in zip(self.problems, values, strict=True):
             for group in problem.groups:
-                for times in problem.select.times:
+                for times in problem.choice.times:
                     chosen = multiple(value, times)
                     number = group.number(chosen)
                     setting = group.at(chosen, self.resolver)[0] if number is None else variants[number].setting
@@ -162,10 +162,8 @@ def multiple(value: Json, times: float) -> Json:
     return value if times == 1 else value * times
 
 
-def plan_tuning(
-    selects: Sequence[ResolvedSelect], sweep: ResolvedSweep, axes: Axes, names: Sequence[str]
-) -> TuningPlan:
-    """The decisions that ``select`` asks for. ``names`` are those of the grids.
+def plan_tuning(choices: Sequence[TuningChoice], sweep: ResolvedSweep, axes: Axes, names: Sequence[str]) -> TuningPlan:
+    """The decisions that ``choose`` asks for. ``names`` are those of the grids.
 
     Raises:
         Flawed: what is wrong with it, now that the settings are known.
@@ -173,52 +171,52 @@ def plan_tuning(
     problems: list[TuningProblem] = []
     # What may be judged is resolved here once, to be checked, and taken from memory when it is judged.
     resolver = Resolver(axes.registries)
-    for select in selects:
-        groups = tuning_groups(sweep, select, names)
-        points = _other_axes(groups, axes, select)
-        if select.alone:
-            own = [TuningProblem(select, points[group.first], tuple(group.candidates), (group,)) for group in groups]
+    for choice in choices:
+        groups = tuning_groups(sweep, choice, names)
+        points = _other_axes(groups, axes, choice)
+        if choice.alone:
+            own = [TuningProblem(choice, points[group.first], tuple(group.candidates), (group,)) for group in groups]
         else:
-            own = _shared_problems(select, groups, points, sweep)
-        if flaws := list(_flaws(select, own, sweep, resolver)):
+            own = _shared_problems(choice, groups, points, sweep)
+        if flaws := list(_flaws(choice, own, sweep, resolver)):
             raise Flawed(*dict.fromkeys(flaws))
         # A decision is found again by its question, where no corpus says what was run.
         earlier = {canonical(tuning_question(problem)): problem for problem in problems}
         questions = [canonical(tuning_question(problem)) for problem in own]
         if same := next((earlier[question] for question in questions if question in earlier), None):
-            what = f"it asks the same as {'.'.join(map(str, same.select.place))}, of other runs"
+            what = f"it asks the same as {'.'.join(map(str, same.choice.place))}, of other runs"
             remedy = "take other tuning seeds, or tell its runs apart by an axis in by"
-            raise Flawed(Issue("conflict", select.place, what, remedy))
+            raise Flawed(Issue("conflict", choice.place, what, remedy))
         problems += own
-    chosen = frozenset[int]().union(*(select.grids for select in selects))
+    chosen = frozenset[int]().union(*(choice.grids for choice in choices))
     unchosen = tuple(number for number, variant in enumerate(sweep.variants) if chosen.isdisjoint(variant.grids))
     return TuningPlan(sweep, tuple(problems), unchosen, resolver)
 
 
 def tuning_question(problem: TuningProblem) -> list[Json]:
     """What is asked, by which a decision is known."""
-    select = problem.select
+    choice = problem.choice
     values = [value for value, _ in problem.candidates]
-    return [select.path, problem.about, dict(select.rule), list(select.seeds), values]
+    return [choice.path, problem.about, dict(choice.rule), list(choice.seeds), values]
 
 
-def _other_axes(groups: Sequence[TuningGroup], axes: Axes, select: ResolvedSelect) -> dict[int, dict[str, Json]]:
+def _other_axes(groups: Sequence[TuningGroup], axes: Axes, choice: TuningChoice) -> dict[int, dict[str, Json]]:
     """The axes of a choice besides the one that is chosen, of each group by the number of its first setting.
 
     A choice that contains the chosen parameter is without it, and stands by its kind where kinds tell the values of its
     axis apart.
     """
-    words = path_words(select.path)
+    words = path_words(choice.path)
     # First all points, as only all values of an axis show whether their kinds tell them apart.
     points: dict[int, dict[str, Json]] = {}
     distinct: dict[str, dict[str, Json]] = {}
     for group in groups:
-        point = {axis: value for axis, value in axes.point(group.variant).items() if axis in select.axes}
+        point = {axis: value for axis, value in axes.point(group.variant).items() if axis in choice.axes}
         for axis, value in point.items():
             above = path_words(axis)
             if words[: len(above)] == above:
                 point[axis] = _without(value, words[len(above) :])
-        point.pop(select.path, None)
+        point.pop(choice.path, None)
         points[group.first] = point
         for axis, value in point.items():
             distinct.setdefault(axis, {})[canonical(value)] = value
@@ -241,24 +239,24 @@ def _without(value: Json, words: Sequence[str]) -> Json:
 
 
 def _shared_problems(
-    select: ResolvedSelect, groups: Sequence[TuningGroup], points: Mapping[int, dict[str, Json]], sweep: ResolvedSweep
+    choice: TuningChoice, groups: Sequence[TuningGroup], points: Mapping[int, dict[str, Json]], sweep: ResolvedSweep
 ) -> list[TuningProblem]:
     """One problem for each combination of the values of ``by``: the group that ``of`` selects decides for all of it."""
     variants = variants_of(sweep.variants)
-    of = select.of or {}
+    of = choice.of or {}
     if issues := variants.mistakes(of):
-        raise Flawed(*(issue.below(*select.place, "of") for issue in issues))
+        raise Flawed(*(issue.below(*choice.place, "of") for issue in issues))
     selected = variants.selected(of)
     agreeing: dict[str, list[TuningGroup]] = {}
     for group in groups:
-        agreeing.setdefault(canonical([points[group.first][axis] for axis in select.by]), []).append(group)
+        agreeing.setdefault(canonical([points[group.first][axis] for axis in choice.by]), []).append(group)
     problems = []
     flaws = []
     for members in agreeing.values():
-        about = {axis: points[members[0].first][axis] for axis in select.by}
+        about = {axis: points[members[0].first][axis] for axis in choice.by}
         deciding = [group for group in members if group.first in selected]
         if len(deciding) == 1:
-            problems.append(TuningProblem(select, about, tuple(deciding[0].candidates), tuple(members)))
+            problems.append(TuningProblem(choice, about, tuple(deciding[0].candidates), tuple(members)))
         else:
             pinned = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in about.items())
             where = f" for {pinned}" if about else ""
@@ -271,41 +269,41 @@ def _shared_problems(
                 axes = [f"{axis} ({' or '.join(values)})" for axis, values in labels.items() if len(values) > 1]
                 what = f"leaves {len(deciding)} runs per candidate and seed{where}"
                 remedy = f"pin {', '.join(axes)}, or name it in by"
-            flaws.append(Issue("conflict" if deciding else "empty-selection", (*select.place, "of"), what, remedy))
+            flaws.append(Issue("conflict" if deciding else "empty-selection", (*choice.place, "of"), what, remedy))
     if flaws:
         raise Flawed(*flaws)
     return problems
 
 
 def _flaws(
-    select: ResolvedSelect, problems: Sequence[TuningProblem], sweep: ResolvedSweep, resolver: Resolver
+    choice: TuningChoice, problems: Sequence[TuningProblem], sweep: ResolvedSweep, resolver: Resolver
 ) -> Iterator[Issue]:
     """Issues of a choice: candidates without an order or multiples, untrained runs, and invalid settings to judge."""
     candidates = [(value, number) for problem in problems for value, number in problem.candidates]
     for value, _ in candidates:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if select.numbers and not number:
-            what = f"'{select.rule['kind']}' compares numbers, and {kind_label(value)} is not one"
-            yield Issue("conflict", (*select.place, select.path), what, "write best")
-        if select.times != (1,) and (not number or value == 0):
+        if choice.numbers and not number:
+            what = f"'{choice.rule['kind']}' compares numbers, and {kind_label(value)} is not one"
+            yield Issue("conflict", (*choice.place, choice.path), what, "write best")
+        if choice.times != (1,) and (not number or value == 0):
             yield Issue(
-                "conflict", (*select.place, "times"), f"{kind_label(value)} has no multiples", "leave times out"
+                "conflict", (*choice.place, "times"), f"{kind_label(value)} has no multiples", "leave times out"
             )
     if any(not sweep.variants[number].setting["train"]["steps"] for _, number in candidates):
         yield Issue(
-            "conflict", select.place, "nothing is trained, so there is no loss to choose by", "give train.steps"
+            "conflict", choice.place, "nothing is trained, so there is no loss to choose by", "give train.steps"
         )
 
     for problem in problems:
         # A group may be judged where its own grid has no point: at a multiple, or at a candidate of the deciding group.
         numbers = [value for value, _ in problem.candidates if isinstance(value, int | float)]
-        values = [multiple(number, times) for number in numbers for times in select.times if times != 1]
+        values = [multiple(number, times) for number in numbers for times in choice.times if times != 1]
         values += [value for value, _ in problem.candidates]
         for group in problem.groups:
             for value in (value for value in values if group.number(value) is None):
                 setting, flaws = group.at(value, resolver)
                 for flaw in flaws if setting is None else contradictions(setting, resolver.registries):
-                    what = f"{select.path} = {kind_label(value)} would be judged, and {flaw.what}"
+                    what = f"{choice.path} = {kind_label(value)} would be judged, and {flaw.what}"
                     yield Issue(
-                        "conflict", (*select.place, "times" if select.times != (1,) else select.path), what, flaw.remedy
+                        "conflict", (*choice.place, "times" if choice.times != (1,) else choice.path), what, flaw.remedy
                     )

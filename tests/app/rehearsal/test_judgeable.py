@@ -267,7 +267,7 @@ def test_of_a_spec_with_its_profiles_a_mistake_is_told_once(known, tmp_path):
     assert "no row has layer = 9" in str(issue)
 
 
-CHOSEN = "select: {optimizer.lr: best, seeds: [11], times: [0.5, 1]}\n"
+CHOSEN = "choose: {optimizer.lr: best, seeds: [11], times: [0.5, 1]}\n"
 
 
 @pytest.mark.parametrize(

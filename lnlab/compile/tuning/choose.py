@@ -1,4 +1,4 @@
-"""``select`` as a spec writes it -> what is chosen, by which rule, on which seeds, and for which runs, once or more."""
+"""``choose`` as a spec writes it -> what is chosen, by which rule, on which seeds, and for which runs, once or more."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed
 from lnlab.specfile.columns import COLUMNS, GRID, METHOD
-from lnlab.specfile.experiment import Experiment, SelectText
+from lnlab.specfile.experiment import Experiment, TuningText
 from lnlab.specfile.read import Reading
 
-SELECT = "select"
+CHOOSE = "choose"
 
 
 @dataclass(frozen=True)
-class ResolvedSelect:
-    """What one choice of ``select`` asks for.
+class TuningChoice:
+    """What one choice of ``choose`` asks for.
 
     Attributes:
         place: its path in the data.
@@ -50,19 +50,19 @@ class ResolvedSelect:
         return self.of is None and not self.by
 
 
-def resolve_selects(
+def tuning_choices(
     reading: Reading, merged: MergedSpec, registries: Registries
-) -> tuple[tuple[ResolvedSelect, ...], list[Issue]]:
+) -> tuple[tuple[TuningChoice, ...], list[Issue]]:
     """The choices that are made, none if one is flawed, and what is wrong with them whatever the settings are."""
-    texts = reading.experiment.select
+    texts = reading.experiment.choose
     sweep = merged.data.get("sweep")
     swept = dict(enumerate(sweep)) if isinstance(sweep, list) else {}
     swept = {number: grid for number, grid in swept.items() if isinstance(grid, dict)}
     flaws: list[Issue] = []
-    resolved: list[ResolvedSelect] = []
+    resolved: list[TuningChoice] = []
     taken: set[int] = set()
     for count, text in enumerate(texts):
-        place: Where = (SELECT, count)
+        place: Where = (CHOOSE, count)
         grids = swept
         if text.grid is not None:
             flaws += merged.unknown_grids((*place, GRID), text.grid)
@@ -83,7 +83,7 @@ def resolve_selects(
             continue
         for number, grid in grids.items():
             if path not in grid:  # whether its runs have the chosen value is undefined
-                what = f"this grid has no '{path}', which select chooses"
+                what = f"this grid has no '{path}', which is to be chosen"
                 remedy = f"add its candidates: {{{path}: [value, ...]}}"
                 flaws.append(Issue("conflict", ("sweep", number), what, remedy))
         try:
@@ -95,7 +95,7 @@ def resolve_selects(
         # Pages read 2 times, and not 2.0 times.
         times = tuple(dict.fromkeys(int(factor) if factor.is_integer() else factor for factor in text.times))
         resolved.append(
-            ResolvedSelect(
+            TuningChoice(
                 place=place,
                 grids=frozenset(grids),
                 axes=tuple(axes),
@@ -111,12 +111,12 @@ def resolve_selects(
     return ((), flaws) if flaws else (tuple(resolved), [])
 
 
-def _rules(text: SelectText) -> dict[str, Json]:
+def _rules(text: TuningText) -> dict[str, Json]:
     """Path -> rule, as the spec writes it."""
     return dict(text.model_extra or {})
 
 
-def _flaws(text: SelectText, axes: list[str], experiment: Experiment) -> Iterator[Issue]:
+def _flaws(text: TuningText, axes: list[str], experiment: Experiment) -> Iterator[Issue]:
     """What is wrong with the paths that are named, of which there must be one, and with the fields beside them."""
     named = list(_rules(text))
     if not named:
@@ -131,7 +131,7 @@ def _flaws(text: SelectText, axes: list[str], experiment: Experiment) -> Iterato
             )
         elif path not in axes:
             what = f"unknown key '{path}': not an axis of the sweep, whose values are the candidates"
-            yield Issue("unknown-key", (path,), what, nearest(path, [*axes, *SelectText.model_fields]))
+            yield Issue("unknown-key", (path,), what, nearest(path, [*axes, *TuningText.model_fields]))
     for path in [path for path in named if path in axes][1:]:
         yield Issue("conflict", (path,), "only one axis can be chosen, and this is the second", "keep one of them")
     if both := sorted(set(text.seeds) & set(experiment.all_seeds)):
