@@ -7,7 +7,7 @@ with null. One that lacks a key goes with every value of it. Rows without a part
 Values are as float64 arithmetic has them: a quotient by 0 is infinite or NaN, and is a measured number like any other.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -172,7 +172,12 @@ def alone_in_words(
     return f"left out, as nothing else is at their place: {' and '.join(dict.fromkeys(parts))}" if parts else ""
 
 
-def _value(term: Term, columns: dict[Operand, pl.Expr]) -> pl.Expr:
+def value_of(expression: Expression, columns: Mapping[Operand, pl.Expr]) -> pl.Expr:
+    """The value of an expression, from a column for each of its operands."""
+    return _value(expression.root, columns)
+
+
+def _value(term: Term, columns: Mapping[Operand, pl.Expr]) -> pl.Expr:
     if isinstance(term, Operand):
         return columns[term]
     if isinstance(term, float):

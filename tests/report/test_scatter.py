@@ -9,6 +9,7 @@ from scipy import stats
 
 from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
+from lnlab.report.data.theory import TheoryLine
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.plots import scatter
 from lnlab.tables import Results
@@ -62,17 +63,14 @@ def test_marks_are_geometric_means_of_both_with_the_interval_of_y(results):
 
 
 def test_a_law_runs_through_the_middle_of_all_marks(results):
-    (chart,) = scatter(results, of=OF, to=TO, laws=[-0.5]).charts
+    (chart,) = scatter(results, of=OF, to=TO, theory=[TheoryLine(law="1 / sqrt(x)", through="middle")]).charts
     (layer,) = [each for each in chart.spec["layer"] if each["mark"]["type"] == "line" and "detail" in each["encoding"]]
     ends = chart.spec["datasets"][layer["data"]["name"]] if "name" in layer["data"] else layer["data"]["values"]
-    (a, b) = [(math.log(end["x"]), math.log(end["y"])) for end in ends]
+    a, *_, b = [(math.log(end["x"]), math.log(end["y"])) for end in ends]
     assert (b[1] - a[1]) / (b[0] - a[0]) == pytest.approx(-0.5)
     middle = [np.log(chart.points[c].to_numpy()).mean() for c in ("x", "estimate")]
     assert a[1] - 0.5 * (middle[0] - a[0]) == pytest.approx(middle[1])
-    assert (
-        "Thin dashed lines are inversely proportional to the square root of x, through the middle of all marks"
-        in chart.caption
-    )
+    assert "Thin dashed line: 1/√x, through the middle of all marks." in chart.caption
 
 
 def test_it_can_be_drawn_and_says_what_is_drawn(results):

@@ -11,6 +11,7 @@ from scipy import stats
 from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import build_parts
+from lnlab.report.data.theory import TheoryLine
 from lnlab.report.figures.findings import change_in_words, exponent_in_words, exponent_range, size_exponents
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.plots import depth_profile, size_plot
@@ -19,6 +20,9 @@ from lnlab.tables import Results
 FULL = {"decoder.cross_attention": True, "model.tied": "target"}
 W2 = {"stack": "decoder", "tensor": "w2", **FULL}
 SIX = {**W2, "model.layers": 6}
+CONSTANT, FALLING = (TheoryLine(law=law, through="first") for law in (1, "1 / sqrt(x)"))
+SLOPED = TheoryLine(law="1 + 3 * x / 2")
+BOUND = TheoryLine(law="x * sqrt(log(x))", called="L√ln L", through="first", source="Theorem 1")
 
 
 def changed(results, expression, where=None):
@@ -242,7 +246,7 @@ def test_nothing_measured_is_a_sentence_and_not_an_error(results, golden):
 
 def test_the_exponent_is_the_least_squares_slope_within_each_seed(results):
     where = {**W2, "layer": "last"}
-    (chart,) = size_plot(results, quantity="gradient_norm", where=where, laws=[0, -0.5]).charts
+    (chart,) = size_plot(results, quantity="gradient_norm", where=where, theory=[CONSTANT, FALLING]).charts
     of = chart.seeds.filter(series="Pre-LN")
     slopes = [
         np.polyfit(np.log(one["x"].to_numpy()), np.log(one["value"].to_numpy()), 1)[0] for _, one in of.group_by("seed")
@@ -271,13 +275,13 @@ def test_a_table_has_the_exponent_of_each_line_with_its_interval_over_seeds(resu
 def test_a_planted_power_law_is_found_and_named(results):
     layers = pl.col("run").str.extract(r"-(\d+)-").cast(pl.Float64)
     planted = changed(results, layers.pow(-0.5) * (1 + 1e-3 * pl.col("seed")))
-    section = size_plot(planted, quantity="gradient_norm", where={**W2, "layer": "last"}, laws=[-0.5])
+    section = size_plot(planted, quantity="gradient_norm", where={**W2, "layer": "last"}, theory=[FALLING])
     law = "falls (exponent −0.5000, all seeds agree)"
     assert section.finding == f"With the number of layers, Post-LN {law}; Pre-LN {law}"
 
 
 def test_laws_start_at_the_mean_of_the_smallest_size(results):
-    section = size_plot(results, quantity="gradient_norm", where={**W2, "layer": "last"}, laws=[-0.5])
+    section = size_plot(results, quantity="gradient_norm", where={**W2, "layer": "last"}, theory=[FALLING])
     (chart,) = section.charts
     start = chart.points.filter(series="Pre-LN", x=6)["estimate"][0]
     (law,) = (d for d in chart.spec["datasets"].values())
@@ -304,18 +308,19 @@ def test_a_derived_quantity_keeps_the_rows_it_is_made_of(results):
 
 def test_a_named_law_is_drawn_by_its_formula(results, golden):
     """The bound's form, d sqrt(ln d), which is no power."""
-    section = size_plot(results, quantity="gradient_norm", where={**W2, "layer": "last"}, laws=["x_sqrt_ln_x"])
+    section = size_plot(results, quantity="gradient_norm", where={**W2, "layer": "last"}, theory=[BOUND])
     (chart,) = section.charts
     start = chart.points.filter(series="Post-LN", x=6)["estimate"][0]
     (law,) = (d for d in chart.spec["datasets"].values())
     last = next(r for r in law if r["law"].startswith("Post-LN") and r["x"] == 14)
     assert last["y"] == pytest.approx(start * 14 * math.sqrt(math.log(14)) / (6 * math.sqrt(math.log(6))))
     assert last["label"] == "L√ln L"
+    assert "L√ln L (Theorem 1)" in chart.caption
     golden(chart.caption)
 
 
 def test_straight_lines_are_drawn_at_every_layer_and_fit_into_the_picture(results, golden):
-    (chart,) = depth_profile(results, quantity="gradient_norm", where=SIX, lines=[[1, 1.5], [50, 0]]).charts
+    (chart,) = depth_profile(results, quantity="gradient_norm", where=SIX, theory=[SLOPED, TheoryLine(law=50)]).charts
     (rows,) = (d for d in chart.spec["datasets"].values())
     assert [r["y"] for r in rows] == [2.5, 4, 5.5, 7, 8.5, 10] + [50] * 6
     assert chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1] > 50
@@ -325,7 +330,7 @@ def test_straight_lines_are_drawn_at_every_layer_and_fit_into_the_picture(result
 
 def test_straight_lines_stand_in_every_panel(results):
     where = {"tensor": "w2", "model.layers": 6, **FULL}
-    (chart,) = depth_profile(results, quantity="gradient_norm", where=where, lines=[[1, 1.5]]).charts
+    (chart,) = depth_profile(results, quantity="gradient_norm", where=where, theory=[SLOPED]).charts
     assert to_svg(spec_with_data(chart)).count(">1 + 3l/2<") == 2
 
 
@@ -380,13 +385,13 @@ def test_a_closed_form_is_a_thin_line_through_its_own_numbers(results, golden):
     law = sites.filter(quantity="gradient_norm").with_columns(quantity=pl.lit("planted_law"), value=2 * pl.col("value"))
     both = Results(results.runs, results.axes, {**results.tables, "sites": pl.concat([sites, law])})
     where = {**W2, "layer": "last"}
-    section = size_plot(both, quantity="gradient_norm", where=where, theory="planted_law")
+    section = size_plot(both, quantity="gradient_norm", where=where, closed_form="planted_law")
     (chart,) = section.charts
     (rows,) = chart.spec["datasets"].values()
     means = {(s, x): y for s, x, y in chart.points.select("series", "x", "estimate").iter_rows()}
-    assert {(row["law"].removeprefix("theory "), row["x"]): row["y"] / 2 for row in rows} == pytest.approx(means)
+    assert {(row["law"].removeprefix("closed form "), row["x"]): row["y"] / 2 for row in rows} == pytest.approx(means)
     assert set(section.rows["sites"]["quantity"]) == {"gradient_norm", "planted_law"}
-    (alone,) = size_plot(results, quantity="gradient_norm", where=where, theory="planted_law").charts
+    (alone,) = size_plot(results, quantity="gradient_norm", where=where, closed_form="planted_law").charts
     golden(alone.caption)
 
 

@@ -12,9 +12,7 @@ from lnlab.report.words.wording import (
     count_noun,
     format_apart,
     format_interval,
-    format_line,
     format_number,
-    format_power,
     format_short,
     format_value,
     growth_in_words,
@@ -23,7 +21,6 @@ from lnlab.report.words.wording import (
     is_level,
     join_words,
     numbers_first,
-    power_in_words,
     region_in_words,
 )
 
@@ -128,8 +125,7 @@ def test_axes_read_like_the_paper():
     assert join_value_names([]) == ""
 
 
-def test_laws_lists_and_counts():
-    assert [format_power("L", e) for e in (0, -0.5, -1, 0.25)] == ["constant", "1/√L", "1/L", "L^0.25"]
+def test_lists_and_counts():
     assert join_words(["a"]) == "a"
     assert join_words(["a", "b", "c"], "or") == "a, b or c"
     assert join_words([]) == ""
@@ -170,14 +166,6 @@ def test_an_unknown_quantity_is_called_by_its_words():
 
 def test_control_characters_leave_texts_at_any_depth():
     assert without_control_characters({"a\x07": ["b\u2028c", 1, None]}) == {"a ": ["b c", 1, None]}
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "text"),
-    [(1, 0.5, "1 + l/2"), (1, 1.5, "1 + 3l/2"), (1.5, 0, "1.5"), (2, -1, "2 − l"), (0, 1 / 3, "0 + l/3")],
-)
-def test_straight_lines_are_written_with_fractions(a, b, text):
-    assert format_line(a, b, "l") == text
 
 
 def test_the_title_of_an_axis_has_the_symbol_of_the_selected_tensor_and_the_unit():
@@ -289,18 +277,3 @@ def test_titles_of_axes_have_the_formulas_of_their_quantities():
     )
     assert axis_title("gradient_size") == "gradient entry |∂L/∂W|, nats per token"
     assert axis_title("sum_learning_rate") == "sum of learning rates Σ η, over updates"
-
-
-@pytest.mark.parametrize(
-    ("exponent", "words"),
-    [
-        (0, "constant"),
-        (1, "proportional to the width"),
-        (-1, "inversely proportional to the width"),
-        (0.5, "proportional to the square root of the width"),
-        (-0.5, "inversely proportional to the square root of the width"),
-        (-0.25, "proportional to the width to the power −0.25"),
-    ],
-)
-def test_a_law_is_said_as_a_paper_says_it(exponent, words):
-    assert power_in_words("the width", exponent) == words

@@ -239,7 +239,7 @@ def stored_names(claims: Iterable[Claim], sections: Iterable[Mapping[str, Json]]
     """The stored quantities that claims and sections are made of. None means that any may be."""
     names = {name for claim in claims for one in statements(claim) for name in quantities_of(one)}
     for section in sections:
-        named = [*values_at(section, "quantity"), *values_at(section, "numbers"), *values_at(section, "theory")]
+        named = [*values_at(section, "quantity"), *values_at(section, "numbers"), *values_at(section, "closed_form")]
         names |= {name for name in (*named, *named_expressions(section)) if isinstance(name, str)}
     stored: set[str] = set()
     for name in names:

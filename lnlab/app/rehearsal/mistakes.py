@@ -139,11 +139,11 @@ def mistakes_in_section(rehearsal: Rehearsal, section: Mapping[str, Any], implie
     shared = section.get("where") or {}
     named = [
         (word, name)
-        for word in ("quantity", "numbers", "theory")
+        for word in ("quantity", "numbers", "closed_form")
         for name in value_list(section.get(word))
         if isinstance(name, str)
     ]
-    if not any(word != "theory" for word, _ in named):
+    if not any(word != "closed_form" for word, _ in named):
         issues += [issue.below("where") for issue in _mistakes_in_selection(rehearsal, shared, implied, drawn=True)]
     for word, name in named:
         others = [other for _, other in named if other != name]

@@ -1,8 +1,6 @@
 """A quantity over a number, one line or row of marks for each variant: depth, a size, or another quantity."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from statistics import geometric_mean
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +15,7 @@ from lnlab.report.charts.axes import Axis, axis_at_values, logarithmic_axis
 from lnlab.report.data.figure import FigureData, estimate_headings, merged_rows
 from lnlab.report.data.published_marks import PublishedPoints, published_marks
 from lnlab.report.data.series import collect_series, mean_points
+from lnlab.report.data.theory import TheoryLine, theory_lines
 from lnlab.report.figures.findings import (
     ComparedLaw,
     change_finding,
@@ -34,19 +33,14 @@ from lnlab.report.words.quantity_words import axis_title, quantity_definition, q
 from lnlab.report.words.statistic import MEAN, mean_statistic
 from lnlab.report.words.wording import (
     format_interval,
-    format_line,
-    format_power,
     join_words,
     nonbreaking,
-    power_in_words,
 )
 from lnlab.seed_words import seed_word, seeds_word
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
 _Rows = Iterable[Mapping[str, Any]]
-_Law = float | Literal["x_sqrt_ln_x"]
-"""An exponent, or x √(ln x), the form of a known bound in the width (Xiong et al., 2020, Theorem 1)."""
 _MOST_WITH_BARS = 2
 """The most positions at which intervals are bars."""
 _CURVE_PIECES = 60
@@ -87,14 +81,6 @@ def _plot(
     )
 
 
-def _law(points: Sequence[tuple[float, float]], label: str, law: str, **series: str) -> list[dict[str, Any]]:
-    """The corners of a reference line. Its name stands at the last."""
-    return [
-        {**series, "law": law, "label": label, "x": x, "y": y, "last": n == len(points)}
-        for n, (x, y) in enumerate(points, 1)
-    ]
-
-
 @sections.register("depth_profile")
 def depth_profile(
     results: Results,
@@ -103,25 +89,22 @@ def depth_profile(
     where: dict[str, Json] | None = None,
     x: str = "layer",
     scale: Literal["log", "linear"] = "log",
-    lines: list[tuple[float, float]] | None = None,
+    theory: list[TheoryLine] | None = None,
     published: PublishedPoints | None = None,
 ) -> Section:
     """``mean over seeds of the quantity at x, one line per variant``: with the 95 % Student interval as a band.
 
-    ``lines`` are pairs [a, b]: straight lines a + b x, bounds for example, to compare with. ``published`` holds what a
-    source prints, ``{series: {x: number}}``, with ``last`` for the last x: rings, or words where they would flatten the
-    lines.
+    ``theory`` are formulas of x to compare with, as bounds: ``{law: 1 + x / 2, source: ...}``. ``published`` holds what
+    a source prints, ``{series: {x: number}}``, with ``last`` for the last x: rings, or words where they would flatten
+    the lines.
     """
     log = scale == "log"
     data = collect_series(results, quantity, where or {}, x, log=log, panels=True)
     if data.seeds.is_empty():
         return unmeasured(data, quantity)
     places = data.points["x"].unique().sort().to_list()
-    formulas = {format_line(*line, "l" if x == "layer" else "x"): line for line in lines or ()}
-    by_line = [_law([(at, a + b * at) for at in places], name, name) for name, (a, b) in formulas.items()]
-    laws = [row for rows in by_line for row in rows]
+    laws, said = theory_lines(theory or (), data, "l" if x == "layer" else "x", log=log)
     printed, notes = published_marks(published or {}, data, log=log)
-    dashed = "Thin dashed lines are" if len(formulas) > 1 else "The thin dashed line is"
     title = "layer l (1 = next to the input)" if x == "layer" else path_name(x)
     return _plot(
         data,
@@ -137,7 +120,7 @@ def depth_profile(
         spread="bars" if len(places) <= _MOST_WITH_BARS else "band",
         laws=laws,
         published=printed,
-        notes=(*([f"{dashed} {join_words(formulas)}."] if formulas else ()), *notes),
+        notes=(*said, *notes),
         finding=change_finding(data, quantity, x, place_name(x, where), log=log),
     ).section()
 
@@ -149,15 +132,15 @@ def size_plot(
     quantity: str,
     where: dict[str, Json] | None = None,
     x: str = "model.layers",
-    laws: list[_Law] | None = None,
-    theory: str | None = None,
+    theory: list[TheoryLine] | None = None,
+    closed_form: str | None = None,
     exponents: bool = False,
     published: PublishedPoints | None = None,
 ) -> Section:
-    """``log(quantity) against log(size)``: seeds, geometric means, 95 % Student intervals and the laws ``size^b``.
+    """``log(quantity) against log(size)``: seeds, geometric means, 95 % Student intervals and formulas of the size.
 
-    A law is its exponent, or ``x_sqrt_ln_x`` for size √(ln size); each goes through the mean at the smallest size.
-    ``theory`` is a quantity in closed form, a thin line without any freedom. ``exponents`` adds a table with the
+    ``theory`` are these formulas: ``{law: 1 / sqrt(x), through: first, source: ...}`` goes through the mean at the
+    smallest size. ``closed_form`` is a quantity, a thin line without any freedom. ``exponents`` adds a table with the
     exponent of each line, by least squares on the logarithms of each seed. ``published`` holds what a source prints,
     ``{series: {size: number}}``: rings, or words where they would flatten the lines.
     """
@@ -165,39 +148,23 @@ def size_plot(
     if data.seeds.is_empty():
         return unmeasured(data, quantity)
     size = size_names(x, quantity)
-    rows: list[dict[str, Any]] = []
-    for name in data.names:
-        means = data.points.filter(pl.col("series") == name).sort("x").select("x", "estimate").rows()
-        for law in laws or ():
-            start, mean = means[0] if means else (1.0, 1.0)
-            if isinstance(law, str):
-                label = f"{size.letter}√ln {size.letter}"
-                growth = [at / start * math.sqrt(math.log(at) / math.log(start)) for at, _ in means]
-            else:
-                label, growth = format_power(size.letter, law), [(at / start) ** law for at, _ in means]
-            points = [(at, mean * factor) for (at, _), factor in zip(means, growth, strict=True)]
-            rows += _law(points, label, f"{name} {law}", series=name)
-    texts = join_words(
-        f"proportional to {size.phrase} times the root of its logarithm"
-        if isinstance(law, str)
-        else power_in_words(size.phrase, law)
-        for law in laws or ()
-    )
-    notes = [f"Thin dashed lines are {texts}, through the mean at the smallest size."] if laws else []
+    rows, notes = theory_lines(theory or (), data, size.letter)
     stored = [data.rows]
-    if theory is not None:
+    if closed_form is not None:
         drawn = "is not drawn, as its rows are not in this report's data"
         try:
-            closed_form = collect_series(results, theory, where or {}, x, log=True, panels=False)
-        except NothingSelected:  # a report from before it was drawn does not hold its rows
-            closed_form = None
-        if closed_form is not None and not closed_form.seeds.is_empty():
+            expected = collect_series(results, closed_form, where or {}, x, log=True, panels=False)
+        except NothingSelected:
+            expected = None
+        if expected is not None and not expected.seeds.is_empty():
             drawn = "is the thin line"
-            stored.append(closed_form.rows)
-            for line in closed_form.points.sort("line", "x").partition_by("series", maintain_order=True):
+            stored.append(expected.rows)
+            for line in expected.points.sort("line", "x").partition_by("series", maintain_order=True):
                 name = line["series"][0]
-                rows += _law(line.select("x", "estimate").rows(), "closed form", f"theory {name}", series=name)
-        notes.append(f"The {quantity_name(theory)} {drawn}.")
+                corners = line.select("x", "estimate").rows()
+                named = {"series": name, "law": f"closed form {name}", "label": "closed form"}
+                rows += [{**named, "x": at, "y": y, "last": at == corners[-1][0]} for at, y in corners]
+        notes.append(f"The {quantity_name(closed_form)} {drawn}.")
     printed, printed_notes = published_marks(published or {}, data, log=True)
     if len(stored) > 1:
         data = FigureData(**{**vars(data), "rows": merged_rows(*stored)})
@@ -299,12 +266,13 @@ def scatter(
     of: dict[str, Json],
     to: dict[str, Json],
     over: str = "layer",
-    laws: list[float] | None = None,
+    theory: list[TheoryLine] | None = None,
 ) -> Section:
-    """``log(y) against log(x)``: two quantities at the same places, seeds, geometric means and the laws ``x^b``.
+    """``log(y) against log(x)``: two quantities at the same places, seeds, geometric means and formulas of x.
 
     ``of`` selects y, its quantity included; ``to`` says what is different for x, its quantity at least. They are paired
-    by run and by ``over``, a column or a path of the setting.
+    by run and by ``over``, a column or a path of the setting. ``theory`` are the formulas, with ``through: middle``
+    through the middle of all marks.
     """
     of_x = {**of, **to}
     y, x = of.get("quantity"), of_x.get("quantity")
@@ -342,12 +310,7 @@ def scatter(
         return empty_section(
             data, f"Nothing of the {quantity_name(y)} has been measured together with the {quantity_name(x)}"
         )
-    ats, numbers = data.points["x"].to_list(), data.points["estimate"].to_list()
-    rows: list[dict[str, Any]] = []
-    for law in laws or ():  # through the geometric middle of all marks
-        ends = [(at, geometric_mean(numbers) * (at / geometric_mean(ats)) ** law) for at in (min(ats), max(ats))]
-        rows += _law(ends, format_power("x", law), format_power("x", law))
-    texts = join_words(power_in_words("x", law) for law in laws or ())
+    rows, notes = theory_lines(theory or (), data, "x")
     definition = quantity_definition(x)
     return _plot(
         data,
@@ -362,6 +325,6 @@ def scatter(
         spread="bars",
         seeds_drawn=True,
         laws=rows,
-        notes=(f"Thin dashed lines are {texts}, through the middle of all marks.",) if laws else (),
+        notes=notes,
         finding=pairs_finding(data, x, y, _LEAST_PLACES),
     ).section()

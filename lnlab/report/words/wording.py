@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from textwrap import wrap
 
 from lnlab.claims.verdict_text import MINUS
@@ -217,12 +216,6 @@ def format_apart(values: Sequence[float]) -> list[str]:
     return short
 
 
-def format_power(letter: str, exponent: float) -> str:
-    """A power law as a reader knows it: ``constant``, ``1/√L``, ``1/L``, ``L^0.25``."""
-    known = {0.0: "constant", 0.5: f"√{letter}", -0.5: f"1/√{letter}", 1.0: letter, -1.0: f"1/{letter}"}
-    return known.get(exponent, f"{letter}^{format_value(exponent)}")
-
-
 def is_level(low: float, high: float, *, log: bool, scale: float = 1.0) -> bool:
     """Whether a whole interval of a change lies so near to none that the course is called level.
 
@@ -236,18 +229,6 @@ def is_level(low: float, high: float, *, log: bool, scale: float = 1.0) -> bool:
     return ends[0] <= low and high <= ends[1]
 
 
-def power_in_words(name: str, exponent: float) -> str:
-    """``inversely proportional to the square root of the width``, or ``constant`` for the exponent 0."""
-    if exponent == 0:
-        return "constant"
-    proportional = "inversely proportional to" if exponent < 0 else "proportional to"
-    if abs(exponent) == 1:
-        return f"{proportional} {name}"
-    if abs(exponent) == 0.5:
-        return f"{proportional} the square root of {name}"
-    return f"proportional to {name} to the power {format_value(exponent)}"
-
-
 def growth_in_words(ratio: float) -> str:
     """``grows 7.6×``, ``falls to 0.22×``, or ``grows by a factor of 2.00 × 10⁷`` where it needs a power of ten."""
     factor = format_short(ratio)
@@ -257,16 +238,6 @@ def growth_in_words(ratio: float) -> str:
     if 1e-4 <= ratio < 1e6:
         return f"{'grows' if ratio > 1 else 'falls to'} {factor}×"
     return f"{'grows' if ratio > 1 else 'falls'} by a factor of {format_short(max(ratio, 1 / ratio))}"
-
-
-def format_line(a: float, b: float, letter: str) -> str:
-    """A straight line as a reader knows it: ``1 + 3l/2``, ``2 − l``, ``1.5``."""
-    if b == 0:
-        return format_value(a)
-    # 1.5 is 3/2, and 0.333 is 1/3
-    top, bottom = Fraction(abs(b)).limit_denominator(12).as_integer_ratio()
-    slope = f"{'' if top == 1 else top}{letter}{'' if bottom == 1 else f'/{bottom}'}"
-    return f"{format_value(a)} {MINUS if b < 0 else '+'} {slope}"
 
 
 def join_words(words: Iterable[str], last: str = "and") -> str:
