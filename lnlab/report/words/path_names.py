@@ -68,14 +68,6 @@ def join_value_names(words: Iterable[str]) -> str:
     return name
 
 
-def evaluation_words(value: Json, label: str) -> str:
-    """When the validation loss is measured: ``evaluated every 57 steps``, ``evaluated at the end``."""
-    for key, unit in (("every", "step"), ("epochs", "epoch")):
-        if isinstance(value, Mapping) and set(value) == {key}:
-            return f"evaluated every {value[key]} {unit}{'' if value[key] == 1 else 's'}"
-    return "evaluated at the end" if value == "end" else f"evaluated at {label}"
-
-
 def size_names(path: str, quantity: str = "") -> SizeNames:
     """The names of the size at a path of the setting. An unknown size is called by the words of its path.
 

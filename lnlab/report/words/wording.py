@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
-from lnlab.report.words.path_names import evaluation_words, norm_with_parameters
+from lnlab.report.words.path_names import norm_with_parameters
 from lnlab.report.words.spectral_words import SCOPE_NAMES
 from lnlab.seed_words import seeds_word
 from lnlab.setting import STACKS
@@ -304,7 +304,7 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
         number = isinstance(value, int | float)
         return f"{words} {format_value(value)}" if number else label if value else "no intervention"
     if name == "evaluate":
-        return evaluation_words(value, label)
+        return _evaluation_words(value, label)
     if isinstance(value, bool):
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     kind, bracket, parameters = label.partition(" (")
@@ -319,3 +319,11 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
         noun = f"{owner} {words}" if owner in STACKS else words
         return f"{format_value(value)} {noun.removesuffix('s') if value == 1 else noun}"
     return label
+
+
+def _evaluation_words(value: Json, label: str) -> str:
+    """When the validation loss is measured: ``evaluated every 57 steps``, ``evaluated at the end``."""
+    for key, unit in (("every", "step"), ("epochs", "epoch")):
+        if isinstance(value, Mapping) and set(value) == {key}:
+            return f"evaluated every {value[key]} {unit}{'' if value[key] == 1 else 's'}"
+    return "evaluated at the end" if value == "end" else f"evaluated at {label}"
