@@ -7,54 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from lnlab.registry import Registry, import_pieces
+from lnlab.setting_catalogue import SETTING_REGISTRIES
 from lnlab.training_extra import standing_in
 
 with standing_in():
-    import lnlab.corpora
-    import lnlab.interventions
-    import lnlab.nn
-    import lnlab.optim
     import lnlab.probes
-    import lnlab.tasks
-    from lnlab.corpora.corpus import corpora
-    from lnlab.corpora.labelled import labelled
-    from lnlab.corpora.text import text_corpora
-    from lnlab.corpora.vocabulary.tokenizers import tokenizers
-    from lnlab.interventions.intervention import interventions
-    from lnlab.nn.attention import attentions
-    from lnlab.nn.feedforward import feed_forwards
-    from lnlab.nn.inits import inits
-    from lnlab.nn.linear import linears
-    from lnlab.nn.models import models
-    from lnlab.nn.norms import norms
-    from lnlab.nn.placements import placements
-    from lnlab.optim.optimizers import optimizers
-    from lnlab.optim.schedules import schedules
-    from lnlab.optim.stops import stops
     from lnlab.probes.probe import probes
-    from lnlab.tasks.task import tasks
 
-    import_pieces(lnlab.corpora, lnlab.tasks, lnlab.nn, lnlab.optim, lnlab.probes, lnlab.interventions)
+    import_pieces(lnlab.probes)
 
-REGISTRIES: Mapping[str, Registry[Any]] = {
-    registry.kind: registry
-    for registry in (
-        corpora,
-        labelled,
-        text_corpora,
-        tokenizers,
-        tasks,
-        models,
-        norms,
-        placements,
-        attentions,
-        linears,
-        feed_forwards,
-        inits,
-        optimizers,
-        schedules,
-        stops,
-        interventions,
-        probes,
-    )
-}
+REGISTRIES: Mapping[str, Registry[Any]] = {**SETTING_REGISTRIES, probes.kind: probes}

@@ -5,9 +5,11 @@ code that names torch. Where torch is not installed, stand-ins take the place of
 registrations are then what they always are, and a piece that is to be built says what to install.
 """
 
+import json
+import os
 import sys
 from abc import ABCMeta
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.machinery import ModuleSpec
@@ -47,10 +49,38 @@ def leave_training_out() -> None:
     Importing torch takes most of the time of such a command. Nothing changes in a process that may go on to something
     else or has imported torch, nor where other packages register pieces, whose code may need more of torch than names.
     """
-    others = any(group.startswith("lnlab.") for group in entry_points().groups)
-    if _process["is own"] and "torch" not in sys.modules and not others:
+    if _may_leave_training_out():
         _process["leaves training out"] = True
         absent_packages.cache_clear()
+
+
+def ask_without_training(question: Callable[[], Any]) -> Any:
+    """The answer, as JSON has it, to a question that builds no piece: from a copy of this process without the extra.
+
+    So this process can still import torch. Without such a copy, as on Windows, or if it fails, it is asked here.
+    """
+    if not (_may_leave_training_out() and hasattr(os, "fork")):
+        return question()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            leave_training_out()
+            answer = json.dumps(question())
+            with os.fdopen(writer, "w") as pipe:
+                pipe.write(answer)
+        finally:
+            os._exit(0)  # nothing of the copy is to be cleaned up, printed or raised
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(told) if told else question()
+
+
+def _may_leave_training_out() -> bool:
+    others = any(group.startswith("lnlab.") for group in entry_points().groups)
+    return _process["is own"] and "torch" not in sys.modules and not others
 
 
 def _is_found(name: str) -> bool:

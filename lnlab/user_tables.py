@@ -12,13 +12,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
-
-import polars as pl
+from typing import TYPE_CHECKING, Literal, get_args
 
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.userfiles import read_user_file
+
+if TYPE_CHECKING:
+    import polars as pl  # late: corpora are registered here, and no mistake in a spec waits for frames
 
 Separator = Literal[",", ";", "\t", "|"]
 Encoding = Literal["utf-8", "utf-16", "cp1252", "latin-1"]
@@ -41,8 +42,6 @@ _PACKED = (
 _NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _STATED_SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n')
-_NESTED = {pl.List: "lists", pl.Array: "lists", pl.Struct: "records", pl.Object: "objects", pl.Binary: "bytes"}
-"""What cells may hold that is no text, in words."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def read_columns(
     return UserTable(path, cells, len(rows), dialect)
 
 
-def text_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataFrame:
+def text_frame(path: Path, content: bytes, columns: Collection[str]) -> "pl.DataFrame":
     """All named columns of a CSV or TSV file as stripped text. An empty cell is null.
 
     Args:
@@ -104,6 +103,8 @@ def text_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataF
         LabError: it is no text, has a row that is not as long as the header, lacks one of the columns or has two of a
             name.
     """
+    import polars as pl  # late: corpora are registered here, and no mistake in a spec waits for frames
+
     names, rows, _ = _text_rows(path, content, columns)
     named = [name for name in names if name]  # a frame's index has no name
     _require(path, names, {*columns, *named})
@@ -159,11 +160,14 @@ def refuse_packed(path: Path, content: bytes) -> None:
 
 
 def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
+    import polars as pl  # late: corpora are registered here, and no mistake in a spec waits for frames
+
+    nested = {pl.List: "lists", pl.Array: "lists", pl.Struct: "records", pl.Object: "objects", pl.Binary: "bytes"}
     try:
         schema = pl.read_parquet_schema(io.BytesIO(content))
         _require(path, list(schema), columns)
         for name in columns:
-            held = next((words for kind, words in _NESTED.items() if isinstance(schema[name], kind)), None)
+            held = next((words for kind, words in nested.items() if isinstance(schema[name], kind)), None)
             if held is not None:
                 what = f"the column '{name}' holds {held}, which is no text and no label"
                 raise LabError(Issue("damaged", str(path), what, "write one text or number in each of its cells"))

@@ -5,17 +5,17 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lnlab.app.formats import format_count
-from lnlab.app.planning.checks import SpecSummary, check_profiles, grammar_mistakes
+from lnlab.app.planning.checks import SpecSummary, check_profiles, early_mistakes
 from lnlab.app.request import STANDARD_INPUT, Request
 from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
 from lnlab.cli.table_specs import check_table_spec
-from lnlab.cli.terminal import err, one_line, out, print_json
+from lnlab.cli.terminal import err, out, print_json
 from lnlab.committed.registries import load_registries
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.specfile.load import read_piped_text
-from lnlab.training_extra import INSTALL, absent_packages, leave_training_out
+from lnlab.training_extra import INSTALL, absent_packages
 
 _COMMITTED = "real"
 """The profile that answers are about where they name none."""
@@ -34,26 +34,26 @@ def check_specs(
     """Check specs and build their models.
 
     Without --profile and -s, the default and every profile of each.
-    Reports every problem at once, with its line and column: those of the grammar first, before any piece is loaded.
-    Then instantiates each distinct model on the meta device. Of models that differ only in widths or vocabulary, one is
-    built whole, and each other with one layer per stack. Needs no corpus. SPEC - is read from standard input.
+    Mistakes of the grammar are told alone, each with its line and column, as others may follow from them. Else tells
+    every other problem at once, and instantiates each distinct model on the meta device. Of models that differ only in
+    widths or vocabulary, one is built whole, and each other with one layer per stack. Needs no corpus. SPEC - is read
+    from standard input.
     """
     texts = {STANDARD_INPUT: read_piped_text(STANDARD_INPUT)} if _PIPED in specs else {}
     named = [STANDARD_INPUT if spec == _PIPED else spec for spec in specs]
     requests = {spec: Request(spec, profile, tuple(overrides), tuple(plugins), text=texts.get(spec)) for spec in named}
     tables = [spec for spec in requests if states_results(spec, texts.get(spec))]
-    found = [grammar_mistakes(request) for spec, request in requests.items() if spec not in tables]
-    told = list(dict.fromkeys(problem for problems, _ in found for problem in problems))
-    for problem in told:  # told before torch is imported, and before any variant is looked at
-        err().print(one_line(str(problem)))
-    # With nothing to build torch stays out, whose import takes most of the time.
-    if not (plugins or tables or any(sound for _, sound in found)):
-        leave_training_out()
-    known = load_registries(plugins)
+    early: dict[Path, list[Issue]] = {}
+    if not plugins:  # these register pieces, and may do more with torch than name it
+        written = [spec for spec in requests if spec not in tables]
+        found = early_mistakes([requests[spec] for spec in written])
+        early = {spec: issues for spec, issues in zip(written, found, strict=True) if issues}
+    problems = [issue for issues in early.values() for issue in issues]
+    left = {spec: request for spec, request in requests.items() if spec not in early}
+    known = load_registries(plugins) if left else {}
     gc.freeze()  # what was imported stays for good, and need not be looked through for garbage again
     summaries: list[SpecSummary] = []
-    problems: list[Issue] = []
-    for spec, request in requests.items():
+    for spec, request in left.items():
         if spec in tables:
             try:
                 refuse_overrides(spec, profile, overrides)
@@ -80,9 +80,8 @@ def check_specs(
         print_json([asdict(summary) for summary in summaries])
     if summaries and absent_packages():
         err().print(f"no model was built and no corpus read, which needs torch; {INSTALL}", markup=False)
-    if told or problems:
-        # Without a problem that is new only the exit code says that something was wrong.
-        raise LabError(*(problem for problem in dict.fromkeys(problems) if problem not in told))
+    if problems:
+        raise LabError(*dict.fromkeys(problems))
 
 
 def told_profile(summaries: list[SpecSummary]) -> str | None:

@@ -63,32 +63,36 @@ def check_spec(
     # None also says that no file is read (``CheckedSpec.reads_files``).
     available_memory = (machine_memory() if memory is None else memory) if files else None
     begun = _begin(document, profile, overrides, ContentKeys(registries, roots), memory=available_memory)
-    checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
+    # What a passage between parts shows of a spec whose grammar is wrong mostly follows from that.
+    passes = PASSES_OF_PARTS if begun.merged.issues or begun.reading.issues else PASSES
+    checked, issues = run_passes(passes, replace(begun, ancestors=ancestors))
     issues = begun.merged.located(issues)
     # Of the profiles that are not chosen, as far as their first points show it, what is wrong with their own lines.
     profiles = document.data.get("profiles")
     for name in profiles if isinstance(profiles, dict) and other_profiles else ():
         if name != profile:
             other = _begin(document, name, (), checked.content_keys, limit=PROFILE_POINTS)
-            found = other.merged.located(run_passes(PASSES_OF_A_PROFILE, other)[1])
+            found = other.merged.located(run_passes(PASSES_OF_PARTS, other)[1])
             issues += [issue for issue in found if issue.path[:2] == ("profiles", name)]
     return replace(checked, issues=document.as_read(issues))
 
 
-def grammar_issues(document: SpecDocument, *, profile: str | None, overrides: Sequence[str]) -> list[Issue]:
-    """The issues of a spec that depend on no registered piece: those of its overlays, and those of the grammar.
+def grammar_issues(
+    document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]
+) -> list[Issue]:
+    """What is wrong with a spec in itself, and with each piece of its settings, of which the first points are read.
 
-    They are a part of the issues that ``check_spec`` finds, known before any piece is imported.
+    They are a part of the issues that ``check_spec`` finds, known without a probe, a claim, a section or a file.
     """
-    merged = whole_spec(document, profile, overrides, {})
-    return document.as_read(merged.located([*merged.issues, *read_experiment(merged.data).issues]))
+    begun = _begin(document, profile, overrides, ContentKeys(registries, ()), limit=PROFILE_POINTS)
+    return document.as_read(begun.merged.located(run_passes((_read, _resolve), begun)[1]))
 
 
 def sound_claims(
     document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]
 ) -> tuple[Experiment, list[tuple[ClaimText, Choice]]]:
     """Every claim that can be resolved, with its resolved parameters. Flawed claims do not affect the others."""
-    checked = check_spec(document, registries, (), profile=profile, overrides=overrides, files=False)
+    checked, _ = run_passes(PASSES, _begin(document, profile, overrides, ContentKeys(registries, ())))
     texts = {claim.id: claim for claim in checked.experiment.claims}
     return checked.experiment, [(texts[str(claim.path[1])], claim.choice) for claim in checked.requests.claims]
 
@@ -323,7 +327,7 @@ PASSES: tuple[Pass, ...] = (
     _find,
 )
 """All of them, in this order. Each sees what those before it have added."""
-PASSES_OF_A_PROFILE = (_read, _resolve, _request, _select, _seed)
-"""Those that need neither a file nor every point of the sweep."""
+PASSES_OF_PARTS = (_read, _resolve, _request, _select, _seed)
+"""Those that need neither a file nor every point of the sweep, and read each part by itself."""
 _PASSES_OF_RUNS = (_resolve, _select, _tune)
 """Those that say which runs there are."""

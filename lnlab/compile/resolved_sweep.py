@@ -81,10 +81,11 @@ def resolve_sweep(
     sweep_grids, issues = pinned_grids(reading, merged)
     axes = dict.fromkeys(path for grid in grids_of(merged.data) for path in grid)
     epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None)
-    partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.issues)
-    sweep = ResolvedSweep(epochs, tuple(axes), partial=partial, issues=issues)
     unknown = [str(flaw.path[0]) for flaw in reading.issues if flaw.code == "unknown-key" and len(flaw.path) == 1]
-    misspelt = {closest(word, SETTING) for word in unknown}
+    misspelt = {key for word in unknown if (key := closest(word, SETTING))}
+    hiding = (("sweep",), (METHODS,))
+    partial = bool(issues or misspelt) or any(flaw.path[:1] in hiding for flaw in reading.issues)
+    sweep = ResolvedSweep(epochs, tuple(axes), partial=partial, issues=issues)
     sweep_points = expand_points(merged.data, sweep_grids, sweep.issues)
     if limit is not None:
         sweep_points = _first_of_values(sweep, islice(sweep_points, _MAX_LISTED_POINTS), limit)

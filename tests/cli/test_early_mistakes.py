@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from lnlab.app.planning.checks import grammar_mistakes
+from lnlab.app.planning.checks import early_mistakes
 from lnlab.app.request import Request
 from lnlab.cli import main
 from lnlab.cli.codes import WRONG
@@ -30,20 +30,51 @@ MISSPELT = {
 }
 
 
-@pytest.mark.parametrize("line", MISSPELT)
-def test_the_grammar_is_told_without_importing_a_piece(tmp_path, line):
-    spec = tmp_path / "toy.yaml"
-    spec.write_text(f"{SPEC}{line}\n")
+def checked_alone(*files):
+    """What ``check`` says in a process of its own, and which heavy packages it imports."""
     code = (
-        "import sys; from pathlib import Path; from lnlab.app.request import Request;"
-        "from lnlab.app.planning.checks import grammar_mistakes;"
-        f"print(*grammar_mistakes(Request(Path({str(spec)!r})))[0], sep='\\n');"
+        "import sys; from lnlab.cli import main\n"
+        f"sys.argv[1:] = {['check', *map(str, files)]!r}; main()\n"
         "print({'torch', 'polars', 'altair', 'scipy'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    *told, imported = done.stdout.splitlines()
+    return done.stderr.splitlines(), done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("line", MISSPELT)
+def test_the_grammar_is_told_without_torch_and_frames(tmp_path, line):
+    spec = tmp_path / "toy.yaml"
+    spec.write_text(f"{SPEC}{line}\n")
+    told, imported = checked_alone(spec)
     assert any(MISSPELT[line] in one for one in told)
-    assert imported == "set()"
+    assert imported == ["set()"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "place"),
+    [
+        ("vocabulary: 10", "vocabularyy: 10", "task.vocabularyy"),
+        ("seeds: 2", "seeds: 2\ntrain: {stepz: 3}", "train.stepz"),
+        ("norm: layer", "norm: layerr", "norm"),
+        ("vocabulary: 10", "vocabulary: -1", "task.vocabulary"),
+        ("seeds: 2", "seeds: 2\nprofiles: {quick: {model.layers: 0}}", "model.layers"),
+    ],
+)
+def test_a_mistake_in_a_piece_of_the_setting_is_told_as_early(tmp_path, right, wrong, place):
+    spec = tmp_path / "toy.yaml"
+    spec.write_text(SPEC.replace(right, wrong))
+    told, imported = checked_alone(spec)
+    assert told
+    assert all(f": {place}: " in one for one in told)
+    assert imported == ["set()"]
+
+
+def test_what_follows_from_a_misspelt_key_is_not_told(tmp_path, capsys):
+    spec = tmp_path / "toy.yaml"
+    spec.write_text(SPEC + "trainn: {steps: 3}\noptimizer: {kind: adam, lr: 1e-3}\nschedule: constant\n")
+    assert main(["check", str(spec)]) == WRONG
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "unknown key 'trainn'; did you mean 'train'?" in told
 
 
 def test_what_builds_no_model_imports_no_torch_in_a_process_of_its_own(tmp_path, capsys):
@@ -64,14 +95,14 @@ def test_what_builds_no_model_imports_no_torch_in_a_process_of_its_own(tmp_path,
     assert absent_packages() == (), "this process goes on"
 
 
-def test_beside_a_spec_with_a_mistake_models_of_others_are_built(tmp_path):
+def test_a_mistake_keeps_other_profiles_from_being_built_and_no_other_spec(tmp_path, capsys):
     wrong, right = tmp_path / "wrong.yaml", tmp_path / "right.yaml"
-    wrong.write_text(SPEC.replace("seeds: 2", "seed: 2"))
-    right.write_text(SPEC)
-    assert not grammar_mistakes(Request(wrong))[1]
-    assert grammar_mistakes(Request(right))[1]
     wrong.write_text(SPEC.replace("seeds: 2", "seeds: x\nprofiles: {quick: {seeds: 2}}"))
-    assert grammar_mistakes(Request(wrong))[1], "its other profile is right"
+    right.write_text(SPEC.replace("vocabulary: 10", "vocabulary: 40"))
+    assert main(["check", str(wrong), str(right)]) == WRONG
+    said = capsys.readouterr()
+    assert [line.partition(": ok")[0] for line in said.out.splitlines()] == [f"{right}: default"]
+    assert said.err.startswith(f"{wrong}:")
 
 
 def test_each_mistake_is_told_once_and_those_of_pieces_as_well(tmp_path, capsys):
@@ -80,8 +111,8 @@ def test_each_mistake_is_told_once_and_those_of_pieces_as_well(tmp_path, capsys)
     assert main(["check", str(spec)]) == WRONG
     told = capsys.readouterr().err.splitlines()
     assert len(told) == len(set(told)) == 2
-    assert "unknown key 'seed'" in told[0]
-    assert "no norm is called 'layerr'" in told[1]
+    assert "no norm is called 'layerr'" in told[0]
+    assert "unknown key 'seed'" in told[1]
 
 
 def test_a_spec_is_read_from_standard_input_with_places_of_its_own(tmp_path, monkeypatch, capsys):
@@ -99,7 +130,7 @@ def test_a_spec_is_read_from_standard_input_with_places_of_its_own(tmp_path, mon
 def test_a_spec_without_mistakes_has_none_of_the_grammar(tmp_path):
     spec = tmp_path / "toy.yaml"
     spec.write_text(SPEC)
-    assert grammar_mistakes(Request(spec)) == ([], True)
+    assert early_mistakes([Request(spec)]) == [[]]
 
 
 def test_of_a_large_sweep_with_a_flawed_grammar_only_the_first_points_are_resolved(tmp_path, capsys):

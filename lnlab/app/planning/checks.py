@@ -1,6 +1,7 @@
 """Are specs right? Compiles them and builds every distinct model without memory. Needs no corpus."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from lnlab.app.request import Request, compile_request, judged_plan, read_docume
 from lnlab.errors import LabError
 from lnlab.html_tables import html_card
 from lnlab.issues import Issue
-from lnlab.training_extra import absent_packages
+from lnlab.training_extra import absent_packages, ask_without_training
 
 if TYPE_CHECKING:
     from lnlab.compile.plan import Plan
@@ -85,35 +86,52 @@ def profile_requests(request: Request) -> Iterator[Request]:
     yield from (replace(request, profile=name) for name, lines in named if isinstance(lines, dict))
 
 
-def grammar_mistakes(request: Request) -> tuple[list[Issue], bool]:
-    """The problems of ``check_profiles`` that show in the grammar alone, each once, and whether any profile has none.
+def early_mistakes(requests: Sequence[Request]) -> list[list[Issue]]:
+    """The ``grammar_mistakes`` of requests without plugins. A process of one command imports no torch to find them."""
+    for request in requests:
+        with suppress(LabError):
+            read_document(request)  # remembered, also by the copy of this process that is asked
 
-    No piece is imported to find them. Where no profile is sound, ``check_profiles`` builds no model.
+    def find() -> list[list[list[str]]]:
+        from lnlab.setting_catalogue import SETTING_REGISTRIES
+
+        found = (grammar_mistakes(request, SETTING_REGISTRIES) for request in requests)
+        return [[[issue.code, issue.where, issue.what, issue.remedy] for issue in issues] for issues in found]
+
+    return [[Issue(*texts) for texts in issues] for issues in ask_without_training(find)]
+
+
+def grammar_mistakes(request: Request, registries: "Registries") -> list[Issue]:
+    """What is wrong with a spec in itself and with the pieces of its settings, in every profile, each once.
+
+    Args:
+        request: the spec. Without profile and overrides, each of its profiles is looked at.
+        registries: those of settings.
     """
     from lnlab.compile.check import grammar_issues
 
     problems: list[Issue] = []
-    sound = False
     try:
         document, faults = read_document(request)
         places = {fault.where for fault in faults}
+        problems += faults
         for one in profile_requests(request):
-            found = grammar_issues(document, profile=one.profile, overrides=one.overrides)
-            problems += [*faults, *(problem for problem in found if problem.where not in places)]
-            sound = sound or not (faults or found)
+            found = grammar_issues(document, registries, one.profile, one.overrides)
+            problems += (problem for problem in found if problem.where not in places)
     except LabError as error:
-        return list(error.issues), False
-    return list(dict.fromkeys(problems)), sound
+        return list(error.issues)
+    return list(dict.fromkeys(problems))
 
 
 def check_profiles(request: Request, known: "Registries") -> tuple[list[SpecSummary], list[Issue]]:
-    """The summary of each profile of a request that is right, and every problem of the others, each once."""
+    """The summary of each profile of a request that is right, and every problem of the others, each once.
+
+    Where the grammar has something to say, that alone is told: the rest would mostly follow from it.
+    """
+    if problems := grammar_mistakes(request, known):
+        return [], problems
     summaries: list[SpecSummary] = []
-    problems: list[Issue] = []
-    try:
-        requests = list(profile_requests(request))
-    except LabError as error:
-        return [], list(error.issues)
+    requests = list(profile_requests(request))
     rehearsals = Rehearsals(known)
     for profile_request in requests:
         try:
