@@ -101,9 +101,11 @@ class Finding(Ruling):
     Attributes:
         tested: whether the numbers were judged at all. What leaves a claim undecided by rule, too few seeds for one, is
             no look at the data.
+        unfit: whether its levels are too few or too close for any verdict, though each has its numbers.
     """
 
     tested: bool = False
+    unfit: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,7 +52,15 @@ def unfit_finding(series: SeedSeries, statistic: str, reason: str, allowed: Regi
     """The finding where the levels do not carry a claim."""
     full_reason = reason + exclusion_notes(series_sample(series, {}, log=True))
     n = len(series.seeds)
-    return Finding("undecided", statistic, full_reason, region_low=allowed.low, region_high=allowed.high, n=n)
+    return Finding(
+        "undecided",
+        statistic,
+        full_reason,
+        region_low=allowed.low,
+        region_high=allowed.high,
+        n=n,
+        unfit=n > 0 and not series.pending,
+    )
 
 
 def seed_statistics(

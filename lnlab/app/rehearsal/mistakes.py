@@ -98,6 +98,12 @@ def _judged(
     judged = claim if known else _without_sites(claim)
     try:
         finding = finding_of(judged, rehearsal.judged_on(judged, seeds))
+        # A small model has the layers that it has: a trend over them is no mistake, and its page says what it lacks.
+        if finding.unfit and (claim["kind"] != "trend" or claim["over"] not in COLUMNS):
+            return [Issue("wrong-length", ("over",), finding.reason, f"select more values of {claim['over']}")], False
+        if finding.verdict == "undecided" and not finding.tested and BY_RULE not in finding.reason and known:
+            gaps = [gap for reading in readings if (gap := _gap(rehearsal, reading))]
+            return list(dict.fromkeys(gaps))[:1], False
         if finding.verdict != "not testable here":
             return [], BY_RULE in finding.reason
         issues = [Issue("empty-selection", ("of",), finding.reason)]
@@ -329,7 +335,7 @@ def _there_is(rehearsal: Rehearsal, frames: Sequence[pl.DataFrame], key: str, va
         if not present:
             return f"leave it out: these numbers have no {key}"
         if not all(isinstance(one, str) for one in present):
-            texts = [f"{one:g}" if isinstance(one, float) else str(one) for one in present]
+            texts = list(map(_shown, present))
             ends = f", or {' and '.join(LAYER_ENDS)}" if key == "layer" else ", or last" if key == "step" else ""
             return f"there is {listed(texts, str(value))}{ends}"
         words = set(present)
@@ -467,6 +473,24 @@ def _cause(rehearsal: Rehearsal, reading: _Reading, *, known: bool) -> Issue | N
     return _ambiguous(reading, first)
 
 
+def _gap(rehearsal: Rehearsal, reading: _Reading) -> Issue | None:
+    """A condition on sites that some of the selected runs meet nowhere, so that no seed has all its numbers."""
+    path = None if reading.x in COLUMNS else reading.x
+    conditions = {key: value for key, value in reading.selection.items() if key != "seed"}
+    selected = Selected(rehearsal.results, conditions, path)
+    lacking = selected.leading.filter(pl.col("variant").is_in(selected.rows["variant"].implode()).not_())
+    for key in (key for key in SITE if key in conditions):
+        elsewhere = {word: value for word, value in conditions.items() if word != key}
+        rows = Selected(rehearsal.results, elsewhere).rows
+        present = rows.filter(pl.col("variant").is_in(lacking["variant"].implode()))[key].drop_nulls()
+        if present.len():
+            at = f" where {path} is {_shown(lacking[path][0])}" if path else ""
+            there = listed(map(str, present.unique().sort()), str(conditions[key]))
+            what = f"no row has {key} = {kind_label(conditions[key])}{at}"
+            return Issue("empty-selection", reading.place((key,)), what, f"there is {there}; or leave these runs out")
+    return None
+
+
 def _several_variants(rehearsal: Rehearsal, reading: _Reading, rows: pl.DataFrame) -> Issue | None:
     """Several settings that give numbers at one x, with what tells them apart."""
     settings = settings_of(rehearsal.results)
@@ -503,6 +527,10 @@ def _ambiguous(reading: _Reading, rows: pl.DataFrame) -> Issue:
             distinguishing = without_column
     choices = (" or ".join(f"{column}: {text}" for text in shown[column]) for column in distinguishing)
     return Issue("empty-selection", (reading.parameter,), what, f"add {', and '.join(choices)}")
+
+
+def _shown(value: Json) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _text(value: Json) -> str:

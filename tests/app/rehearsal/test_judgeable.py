@@ -185,6 +185,41 @@ def test_an_order_of_what_is_not_there_is_refused_at_itself(said):
     assert "claims.a.order: no run has placement = psot; did you mean 'post'?" in found
 
 
+LEVELS = "sweep: {depths: {placement: [post, pre], model.layers: [2, 3, 4, 6]}}\nseeds: 6\n"
+POWER_LAW = {"kind": "power_law", "over": "model.layers", "at_most": 1}
+
+
+def law(of, **more):
+    words = {"id": "a", "says": "It grows.", **POWER_LAW, **more}
+    return f"claims:\n  - {{{', '.join(f'{key}: {value}' for key, value in words.items())}, of: {{{of}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("of", "more", "what"),
+    [
+        ("layer: last", {}, None),
+        ("layer: last, model.layers: [2, 4, 6]", {}, "3 levels of model.layers; a power law needs 4; select more"),
+        ("layer: last, model.layers: [2, 4]", {"kind": "trend", "direction": "up", "at_most": "null"}, "needs 4"),
+        ("model.layers: 3", {"over": "layer"}, "claims.a.over: 3 levels of layer; a power law needs 4"),
+        ("model.layers: 3", {"over": "layer", "kind": "trend", "direction": "up", "at_most": "null"}, None),
+        ("layer: 3", {}, "claims.a.of.layer: no row has layer = 3 where model.layers is 2; there is 1, 2; or leave"),
+        ("layer: 3", {"kind": "bound", "reduce": "last"}, "claims.a.of.layer: no row has layer = 3 where model.layers"),
+    ],
+)
+def test_levels_that_no_number_of_seeds_could_judge_are_refused(said, of, more, what):
+    text = law(f"{SITE}, placement: post, {of}", **more).replace("at_most: null", "at_least: 2")
+    found = said(SPEC + LEVELS + PROBES + text)
+    assert found == [] if what is None else (len(found) == 1 and what in found[0]), found
+
+
+def test_levels_that_a_profile_leaves_out_are_no_mistake(said):
+    text = SPEC + LEVELS + PROBES + law(f"{SITE}, placement: post, layer: last")
+    text += "profiles: {small: {model.layers: [2, 4]}}\n"
+    assert said(text) == said(text, profile="small") == []
+    (found,) = said(text.replace("[2, 3, 4, 6]", "[2, 3, 4]"), profile="small")
+    assert "levels of model.layers; a power law needs 4" in found
+
+
 def test_the_fourth_selection_of_an_interaction_is_looked_at_though_nothing_says_it(said):
     grids = "sweep: [{placement: [post, pre], model.layers: 2}, {placement: post, model.layers: 4}]\nseeds: 6\n"
     text = claim(f"{SITE}, layer: 1, placement: post, model.layers: 2", to="{placement: pre}", less="{model.layers: 4}")
