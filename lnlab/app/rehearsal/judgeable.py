@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _OF_SEVERAL = ("ambiguous", "duplicate", "conflict", "no-effect", "missing", "wrong-type")
 """Codes of mistakes that no profile excuses. Others say that nothing is there, which a profile may have left out."""
+_FEW_LEVELS = "wrong-length"
+"""The code of levels that are too few for a kind of claim. A profile with more of them excuses it."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,12 @@ class Rehearsals:
     Attributes:
         known: the registries.
         models: those that were built for one profile are not built again for another.
-        unchanged: what the spec shows without profile and overrides, once that was asked for; None where it is flawed.
+        outcomes: what each request shows that was asked for. None where its spec is flawed.
     """
 
     known: "Registries"
     models: BuiltModels = field(init=False)
-    unchanged: "list[Outcome | None]" = field(default_factory=list)
+    outcomes: "dict[Request, Outcome | None]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.models = BuiltModels(self.known)
@@ -60,37 +62,41 @@ class Rehearsals:
         """What a rehearsal of the plan of a request shows where nothing is wrong.
 
         A condition that nothing meets is no mistake of a profile or an override if the spec itself has runs that meet
-        it: what a profile leaves out is not compared in it.
+        it: what a profile leaves out is not compared in it. Levels are too few where they are in every profile.
 
         Raises:
             LabError: everything that could not be judged or drawn, each with its line, or models that cannot be built.
         """
         from lnlab.compile.check import located_issues
 
-        outcome = self._outcome(plan, document)
+        outcome = self.outcomes[request] = self.outcomes.get(request) or self._outcome(plan, document)
         issues = list(outcome.issues)
         changed = bool(request.profile or request.overrides)
-        if not changed:
-            self.unchanged = [outcome]
-        elif any(issue.code not in _OF_SEVERAL for issue in issues):
-            whole = None if _asks_something_else(request, document) else self._of_unchanged(request)
+        if changed and any(issue.code not in _OF_SEVERAL for issue in issues):
+            whole = None if _asks_something_else(request, document) else self._of_profile(request, None)
             if whole is not None:
                 nowhere = {issue.path for issue in whole.issues}
                 issues = [issue for issue in issues if issue.code in _OF_SEVERAL or issue.path in nowhere]
+        if any(issue.code == _FEW_LEVELS for issue in issues):
+            profiles = document.data.get("profiles")
+            names = (None, *(profiles if isinstance(profiles, dict) else ()))
+            told = [{issue.path for issue in one.issues} for name in names if (one := self._of_profile(request, name))]
+            issues = [
+                issue for issue in issues if issue.code != _FEW_LEVELS or all(issue.path in paths for paths in told)
+            ]
         if issues:
             overlays = request.profile, request.overrides
             raise LabError(*located_issues(issues, document, self.known, *overlays))
         return outcome
 
-    def _of_unchanged(self, request: Request) -> Outcome | None:
-        if not self.unchanged:
+    def _of_profile(self, request: Request, profile: str | None) -> Outcome | None:
+        asked = replace(request, profile=profile, overrides=())
+        if asked not in self.outcomes:
             try:
-                whole = replace(request, profile=None, overrides=())
-                plan, document = judged_plan_of(whole, self.known)
-                self.unchanged = [self._outcome(plan, document)]
+                self.outcomes[asked] = self._outcome(*judged_plan_of(asked, self.known))
             except LabError:
-                self.unchanged = [None]
-        return self.unchanged[0]
+                self.outcomes[asked] = None
+        return self.outcomes[asked]
 
     def _outcome(self, plan: "Plan", document: "SpecDocument") -> Outcome:
         from lnlab.app.rehearsal.made_up_rows import rehearse

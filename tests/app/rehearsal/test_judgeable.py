@@ -212,12 +212,16 @@ def test_levels_that_no_number_of_seeds_could_judge_are_refused(said, of, more, 
     assert found == [] if what is None else (len(found) == 1 and what in found[0]), found
 
 
-def test_levels_that_a_profile_leaves_out_are_no_mistake(said):
+def test_levels_that_any_profile_has_are_no_mistake_of_the_others(said):
     text = SPEC + LEVELS + PROBES + law(f"{SITE}, placement: post, layer: last")
     text += "profiles: {small: {model.layers: [2, 4]}}\n"
     assert said(text) == said(text, profile="small") == []
-    (found,) = said(text.replace("[2, 3, 4, 6]", "[2, 3, 4]"), profile="small")
-    assert "levels of model.layers; a power law needs 4" in found
+    few = text.replace("[2, 3, 4, 6]", "[2, 3, 4]")
+    for options in ({}, {"profile": "small"}):
+        (found,) = said(few, **options)
+        assert "levels of model.layers; a power law needs 4" in found
+    for options in ({}, {"profile": "small"}, {"overrides": ("model.layers=[3, 4]",)}):
+        assert said(few.replace("profiles: {", "profiles: {large: {model.layers: [2, 3, 4, 6]}, "), **options) == []
 
 
 def test_the_fourth_selection_of_an_interaction_is_looked_at_though_nothing_says_it(said):
