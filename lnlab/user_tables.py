@@ -97,17 +97,16 @@ def text_frame(path: Path, content: bytes, columns: Collection[str]) -> "pl.Data
     Args:
         path: of the file, for messages. ``.tsv`` has tabs.
         content: its bytes.
-        columns: some that it has, by which its separator is recognised.
+        columns: some that it may have, by which its separator is recognised.
 
     Raises:
-        LabError: it is no text, has a row that is not as long as the header, lacks one of the columns or has two of a
-            name.
+        LabError: it is no text, has a row that is not as long as the header, or has two columns of a name.
     """
     import polars as pl  # late: corpora are registered here, and no mistake in a spec waits for frames
 
     names, rows, _ = _text_rows(path, content, columns)
     named = [name for name in names if name]  # a frame's index has no name
-    _require(path, names, {*columns, *named})
+    _require(path, names, named)
     cells = dict(zip(names, zip(*rows, strict=True), strict=True))
     return pl.DataFrame(
         {name: [cell or None for cell in cells[name]] for name in named}, dict.fromkeys(named, pl.String)

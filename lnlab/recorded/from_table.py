@@ -62,7 +62,8 @@ def runs_of_table(
         _refuse(f"the column '{twice[0]}' is named twice", "give it one place: axes, seed, step, status or values")
     for name in (*roles, *(values or ()), *(split or {})):
         if name not in rows.columns:
-            _refuse(f"there is no column '{name}'", nearest(name, rows.columns))
+            more = "; where runs have none, number those of each setting"
+            _refuse(f"there is no column '{name}'", nearest(name, rows.columns) + more * (name == seed))
     if rows.is_empty():
         _refuse("the table has no rows", "give one a run, or one a run and step")
     rows = typed_frames([rows], [""], None)[0]

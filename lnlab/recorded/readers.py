@@ -32,7 +32,7 @@ Mark = Literal[",", "."]
 TRAINER_STATE, LIGHTNING_SETTINGS = "trainer_state.json", "hparams.yaml"
 _CHART_COLUMN = re.compile(r"(.+) - (.+)", re.DOTALL)
 """A column of a chart exported from Weights & Biases: the name of a run, and the metric."""
-_BAND = re.compile(r"__(MIN|MAX)$")
+_BAND = re.compile(rf"{_CHART_COLUMN.pattern}__(MIN|MAX)", re.DOTALL)
 """Beside each such column stand two for the band that the chart draws."""
 
 
@@ -99,7 +99,7 @@ def read_tables(
 
     Args:
         paths: in the order of their rows.
-        columns: some that a CSV file has, by which its separator is recognised.
+        columns: some that a CSV file may have, by which its separator is recognised.
         runs: as of ``read_table``.
         decimal: as of ``read_table``.
         thousands: as of ``read_table``.
@@ -120,9 +120,13 @@ def read_tables(
     shown = ", ".join(map(str, paths))
     if not sources:
         raise LabError(Issue("missing", shown, "there are no numbers", "name files or folders with at least one run"))
-    if names is None and any(_is_chart(source.rows) for source in sources):
-        remedy = "say what the names of its runs mean: runs: '{placement}-seed{seed}'"
-        raise LabError(Issue("unreadable", shown, "is a chart exported from Weights & Biases", remedy))
+    bands = (match for source in sources for column in source.rows.columns if (match := _BAND.fullmatch(column)))
+    if names is None and (band := next(bands, None)):
+        what = f"is a chart exported from Weights & Biases, with the run '{band[1]}'"
+        remedy = (
+            "say what such names mean, runs: '{optimizer}-seed{seed}', or keep them, runs: '{Name}', and join a table"
+        )
+        raise LabError(Issue("unreadable", shown, what, remedy))
     parts = sources if names is None else [part for source in sources for part in _runs_of_chart(source)]
     called = [part.files[0][0].as_posix() if part.files else part.name for part in parts]
     typed = typed_frames([part.rows for part in parts], called, decimal or other.get(thousands))
@@ -205,9 +209,8 @@ def _json_lines(content: bytes) -> pl.DataFrame:
 
 def _json(content: bytes) -> pl.DataFrame:
     data = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_record)
-    if isinstance(data, dict) and isinstance(data.get("log_history"), list):  # the state of a Trainer of transformers
-        data = data["log_history"]
-    return _frame_of_records(data)
+    history = data.get("log_history") if isinstance(data, dict) else None  # the state of a Trainer of transformers
+    return _frame_of_records(history if isinstance(history, list) else data)
 
 
 def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -249,21 +252,20 @@ def _lightning_settings(*beside: tuple[Path, bytes]) -> dict[str, Json]:
     return {name: value for name, value in stated if value is None or isinstance(value, bool | int | float | str)}
 
 
-def _is_chart(rows: pl.DataFrame) -> bool:
-    named = [column for column in rows.columns if _CHART_COLUMN.fullmatch(column)]
-    return any(_BAND.search(column) for column in named)
-
-
 def _runs_of_chart(source: Source) -> Iterator[Source]:
-    """A source for each run of a chart of Weights & Biases, in which a column is one run. Any other table is one."""
+    """A source for each run of a chart of Weights & Biases, which has columns of its own. Any other table is one."""
     rows = source.rows
     matched = {column: match for column in rows.columns if (match := _CHART_COLUMN.fullmatch(column))}
     shared = [column for column in rows.columns if column not in matched]
-    of_runs = {column: match for column, match in matched.items() if not _BAND.search(column)}
-    if twice := {match[2] for match in of_runs.values()}.intersection(shared):
+    of_runs: dict[str, dict[str, str]] = {}
+    for column, match in matched.items():
+        if not _BAND.fullmatch(column):
+            of_runs.setdefault(match[1], {})[match[2]] = column
+    if twice := {metric for metrics in of_runs.values() for metric in metrics}.intersection(shared):
         what = f"has a metric and a column of one name, '{min(twice)}'"
         raise LabError(Issue("conflict", source.name, what, "rename one of them"))
-    for column, match in of_runs.items():
-        yield Source(match[1], rows.select(*shared, pl.col(column).alias(match[2])).drop_nulls(match[2]))
+    for run, metrics in of_runs.items():
+        own = rows.select(*shared, **{metric: pl.col(column) for metric, column in metrics.items()})
+        yield Source(run, own.filter(pl.any_horizontal(pl.col(list(metrics)).is_not_null())))
     if not of_runs:
         yield source

@@ -62,7 +62,9 @@ class RunNames:
             texts = (re.escape(text).replace(r"\*", "[^/]*") for text in _FIELD.split(self.pattern)[::2])
             match = re.fullmatch(f"([^/]{any_of})".join(texts), end)
             if match is None:
-                remedy = "write what the ends of all fit: '{placement}-seed{seed}', or with folders '{run}/version_*'"
+                remedy = (
+                    "write what the ends of all fit: '{placement}-seed{seed}', '{run}/version_*', or '{run}' for any"
+                )
                 raise LabError(Issue("unreadable", "runs", f"the name '{name}' does not fit '{self.pattern}'", remedy))
             ways.append(match.groups())
         if ways[0] != ways[1]:

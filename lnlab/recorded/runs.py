@@ -218,14 +218,13 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
             members.setdefault(run.cluster, set()).add(run.seed)
     for run in whole:
         keys: dict[str, Any] = {"run": run.key, "variant": digest(run.settings), "seed": run.seed}
-        reason = run.reason
-        if run.status == "finished" and run.done < (run.steps or 0):
-            reason = ENDED_EARLY.format(run.done, run.steps)
+        early = run.status == "finished" and run.done < (run.steps or 0)
         stated: dict[str, Json] = {"copies": list(run.copies), TRAINED_ELSEWHERE: run.trained, UNIT: run.unit}
         stated[CLUSTERS] = {name: sorted(seeds) for name, seeds in members.items()}
         told = {name: value for name, value in stated.items() if value}
         setting = canonical({**run.settings, **_with_depths(run), **told})
-        outcome = {name: getattr(run, name) for name in (*_OUTCOME, "done")} | {"reason": reason}
+        outcome = {name: getattr(run, name) for name in (*_OUTCOME, "done")}
+        outcome |= {"reason": ENDED_EARLY.format(run.done, run.steps)} if early else {}
         run_rows.append({**keys, "trajectory": run.key, "steps": run.steps, "setting": setting, **outcome})
         flat = dict(leaves(run.settings))
         for path in paths:
@@ -233,9 +232,14 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
             if isinstance(value, Mapping) and set(value) == {"kind"}:
                 value = value["kind"]
             number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-            label = value_label(value)
             axis_rows.append(
-                {"run": run.key, "axis": path, "value": json.dumps(value), "number": number, "label": label}
+                {
+                    "run": run.key,
+                    "axis": path,
+                    "value": json.dumps(value),
+                    "number": number,
+                    "label": value_label(value),
+                }
             )
         for table, rows in run.tables.items():
             own = [pl.lit(value, _KEYS[name]).alias(name) for name, value in keys.items()]

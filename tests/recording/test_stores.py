@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import lnlab
+from lnlab.cli import main
 from lnlab.errors import LabError
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "trackers"
@@ -167,12 +168,12 @@ def test_a_folder_with_two_kinds_of_store_is_not_guessed(tmp_path):
         lnlab.read_table(tmp_path)
 
 
-def recipe(name):
+def recipe(name, made="table"):
     (code,) = re.findall(rf"<!-- recipe {name} -->\n```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
     assert len([line for line in code.splitlines() if line]) <= 10
     names = {}
     exec(code, names)
-    return names["table"]
+    return names[made]
 
 
 def judged(table, quantity, axis="optimizer", **columns):
@@ -181,6 +182,50 @@ def judged(table, quantity, axis="optimizer", **columns):
     low, high = sorted(table[axis].unique())
     claim = {"id": "r", "kind": "difference", "of": {"quantity": quantity, axis: high, **last}, "to": {axis: low}}
     return runs.judge([{**claim, "at_least": 0}])[0].estimate
+
+
+CHART_RUNS = {"brisk-sun-12": ("adam", 1), "lively-dew-13": ("sgd", 1), "odd-sea-15": ("sgd", 2), "dry-14": ("adam", 2)}
+
+
+@pytest.fixture
+def chart(tmp_path, monkeypatch):
+    """A chart of Weights & Biases whose runs have the names that it makes up, and the table of these runs."""
+    monkeypatch.chdir(tmp_path)
+    columns = {"Step": ["10", "20"]}
+    for name, (optimizer, seed) in CHART_RUNS.items():
+        values = [f"{(2.0 if optimizer == 'adam' else 2.6) + seed / 100 - step / 10}" for step in (1, 2)]
+        columns |= {f"{name} - _step": ["10", "20"], f"{name} - _step__MIN": ["10", "20"]}
+        columns |= {f"{name} - val_loss{end}": values for end in ("", "__MIN", "__MAX")}
+    pl.DataFrame(columns).write_csv(tmp_path / "chart.csv", quote_style="always")
+    rows = [
+        {"Name": n, "State": "finished", "optimizer": o, "seed": s, "val_loss": 1.9} for n, (o, s) in CHART_RUNS.items()
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "runs.csv", quote_style="always")
+    return tmp_path
+
+
+def test_a_chart_whose_names_hold_no_seed_becomes_a_page(chart, capsys):
+    runs = recipe("chart", "runs")
+    last = runs.frame("val_loss").filter(pl.col("step") == 20).sort("optimizer", "seed")
+    assert last["value"].to_list() == pytest.approx([1.81, 1.82, 2.41, 2.42])
+    table = recipe("chart")
+    numbered = table.drop("seed").with_columns(seed=pl.col("Name").rank("dense").over("optimizer"))
+    again = lnlab.from_frame(numbered, axes=["optimizer"], step="Step").frame("val_loss")
+    assert again.filter(pl.col("step") == 20)["value"].sort().to_list() == last["value"].to_list()
+    table.write_csv(chart / "joined.csv")
+    spec = "lnlab: 2\ntitle: T\nresults: {kind: table, files: [%s], axes: [optimizer], step: Step}\n"
+    (chart / "joined.yaml").write_text(spec % "joined.csv")
+    assert main(["report", "joined.yaml"]) == 0, capsys.readouterr().err
+    (chart / "chart.yaml").write_text(spec % "chart.csv")
+    assert main(["check", "chart.yaml"]) == 2
+    assert re.search("chart exported from .* 'brisk-sun-12'; .*runs: '{Name}', and join", capsys.readouterr().err)
+
+
+def test_a_table_without_seeds_says_how_runs_are_numbered(chart):
+    with pytest.raises(
+        LabError, match=r"no column 'seed'; known: Name, .*; where runs have none, number those of each"
+    ):
+        lnlab.from_frame(recipe("chart").drop("seed"), axes=["optimizer"], step="Step")
 
 
 def test_a_log_with_a_pattern(tmp_path, monkeypatch):
