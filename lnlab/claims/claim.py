@@ -130,6 +130,9 @@ class Verdict(Ruling):
     scope: str
     quantity: str | None = None
 
+    def __repr__(self) -> str:
+        return str(Verdicts((self,)))
+
     def _repr_html_(self) -> str:
         return Verdicts((self,))._repr_html_()
 

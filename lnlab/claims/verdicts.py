@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, estimate_text, region_text, verdict_label
-from lnlab.html_tables import html_table
+from lnlab.html_tables import MOST_SHOWN, html_table
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -26,11 +26,18 @@ class Verdicts(tuple["Verdict", ...]):
             )
         return "\n".join(lines)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """At most a screen of these lines, and how many more there are."""
+        more = len(self) - MOST_SHOWN
+        return f"{Verdicts(self[:MOST_SHOWN])}\nand {more:,} more; all: {self._counts()}" if more > 0 else str(self)
+
+    def _counts(self) -> str:
+        """``3 supported, 1 undecided``."""
+        words = [verdict.verdict for verdict in self]
+        return ", ".join(f"{words.count(word)} {counted_word(word)}" for word in VERDICT_SYMBOLS if word in words)
 
     def _repr_html_(self) -> str:
-        words = [verdict.verdict for verdict in self]
-        counts = ", ".join(f"{words.count(word)} {counted_word(word)}" for word in VERDICT_SYMBOLS if word in words)
+        counts = self._counts()
         claims = f"{len(self):,} claim{'' if len(self) == 1 else 's'}"
         columns = ["verdict", "claim", "estimate [interval]", "accepted range", "n"]
         rows = [

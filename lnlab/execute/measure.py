@@ -14,7 +14,7 @@ from lnlab.errors import LabError
 from lnlab.execute.freed_memory import release_memory
 from lnlab.execute.tensor_images import Images, changed_names, images_of
 from lnlab.issues import Issue
-from lnlab.probes.probe import State
+from lnlab.probes.probe import State, rows_of_probe
 from lnlab.tables import Row
 
 
@@ -33,12 +33,12 @@ def measure(
         The table that the probe writes, and its rows. Rows of a curve have the step, others the key of the measurement.
 
     Raises:
-        LabError: the probe changed the state.
+        LabError: the probe changed the state, or yields rows that its table or its declaration has not.
     """
     kind = measurement.probe["kind"]
     untouched = registries["probe"][kind].facts.of_training(measurement.probe)
     with nullcontext() if untouched else (guard or StateGuard(state.model)).no_trace(kind):
-        rows = list(registries["probe"].builder(measurement.probe)(state))
+        rows = rows_of_probe(registries["probe"], measurement.probe, state)
     if registries["probe"][kind].facts.memory is not None:
         release_memory()
     table: str = registries["probe"][kind].facts.table

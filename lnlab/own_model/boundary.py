@@ -80,8 +80,12 @@ def guarded(doing: str, remedy: str = _BY_ITSELF) -> Iterator[None]:
 
 
 @contextmanager
-def guarded_probe(name: str) -> Iterator[None]:
+def guarded_probe(name: str, *, of_user: bool = False) -> Iterator[None]:
     """``guarded`` for a probe, ``the probe 'sharpness'``. The origin of an error tells its backward passes apart.
+
+    Args:
+        name: of the probe, or what is done.
+        of_user: whether the probe is the user's.
 
     Raises:
         LabError: what was raised, in one line.
@@ -93,7 +97,8 @@ def guarded_probe(name: str) -> Iterator[None]:
     except Exception as error:
         names = [str(frame.f_globals.get("__name__", "")) for frame in _frames(error.__traceback__)]
         if not any(name.startswith("torch.autograd") for name in names):
-            issue = _issue(f"{name}", error, "report it as a bug of lnlab, with its traceback")
+            remedy = "mend the probe" if of_user else "report it as a bug of lnlab, with its traceback"
+            issue = _issue(name, error, remedy)
         elif any(name.startswith("lnlab.curvature") for name in names):
             issue = _issue(f"the second derivative for {name}", error, _SECOND, second=True)
         else:

@@ -36,7 +36,7 @@ from lnlab.own_model.patterns import refuse
 from lnlab.own_model.repeatable import check_repeatable
 from lnlab.own_model.subject import Subject, clear_hooks, forward_hooks
 from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
-from lnlab.probes.probe import State, evaluating
+from lnlab.probes.probe import State, evaluating, rows_of_probe
 from lnlab.randomness import Draw
 from lnlab.recorded.runs import RecordedRun
 from lnlab.registry import Choice, Flawed
@@ -198,10 +198,11 @@ def measured_rows(
     """
     torch.manual_seed(draw("probe"))
     probe = REGISTRIES["probe"][choice["kind"]]
-    with guarded_probe(f"the probe '{choice['kind']}'"):
+    with guarded_probe(f"the probe '{choice['kind']}'", of_user=not probe.build.__module__.startswith("lnlab.")):
         with guarded("copying the model", COPY_REMEDY):
             model = subject.copy()
-        rows = list(REGISTRIES["probe"].builder(choice)(in_training(State(model, task, draw, 0, ranks=task.ranks))))
+        state = in_training(State(model, task, draw, 0, ranks=task.ranks))
+        rows = rows_of_probe(REGISTRIES["probe"], choice, state)
     if probe.facts.any_stream and not rows:
         what = f"the probe '{choice['kind']}' reads the residual stream, and nothing of it is known"
         refuse(what, "name the modules where it passes: stream={'blocks.{layer}': 'decoder.feed_forward.out'}")

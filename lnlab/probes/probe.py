@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
+from polars.exceptions import PolarsError
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.compile.cost.cost import Workload
 from lnlab.curvature.ranks import Ranks
-from lnlab.errors import LabError
+from lnlab.errors import LabError, nearest
 from lnlab.facts import Facts, QuantityWords, never
 from lnlab.issues import Issue
 from lnlab.keys import Json
@@ -22,7 +23,7 @@ from lnlab.nn.modes import in_mode
 from lnlab.nn.site import AddressedModel
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Registry, Roots
-from lnlab.tables import Row
+from lnlab.tables import Row, frame
 from lnlab.tasks.task import Batch, Task
 
 
@@ -90,6 +91,27 @@ class ProbeFacts(Facts):
 
 
 probes: Registry[Callable[..., Iterator[Row]]] = Registry("probe", ProbeFacts)
+
+
+def rows_of_probe(registry: Registry[Callable[..., Iterator[Row]]], choice: Choice, state: "State") -> list[Row]:
+    """The rows that a resolved probe yields of a state.
+
+    Raises:
+        LabError: one does not fit the table of the probe, or is of a quantity that the probe does not declare.
+    """
+    facts: ProbeFacts = registry[choice["kind"]].facts
+    rows = list(registry.builder(choice)(state))
+    try:
+        made = frame(facts.table, rows)
+    except (ValueError, TypeError, PolarsError) as error:
+        what = f"the probe '{choice['kind']}' yields a row that its table has not: {str(error).splitlines()[0]}"
+        raise LabError(Issue("failed", "", what, "yield the columns of the table, with numbers as value")) from error
+    known = facts.quantities
+    named = dict.fromkeys(made["quantity"]) if "quantity" in made.columns and known is not None else {}
+    if wrong := [name for name in named if name not in (known or ())]:
+        what = f"the probe '{choice['kind']}' yields rows of '{wrong[0]}', which it does not declare"
+        raise LabError(Issue("failed", "", what, f"name it in quantities=; {nearest(str(wrong[0]), known or ())}"))
+    return rows
 
 
 @dataclass

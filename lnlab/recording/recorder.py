@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from operator import index
 from pathlib import Path
 from types import TracebackType
@@ -95,8 +96,9 @@ class Recorder:
         resume: whether a folder that holds a run is continued. False refuses it.
         keep_going: whether training goes on where the folder cannot be written, as on a full disk: one line says so,
             and records wait in memory until they can be. By default the call raises.
-        export: functions of trackers, called as ``log(values, step=step)`` with what is recorded: ``run.log`` of
-            Weights & Biases and Trackio, ``mlflow.log_metrics``. One that fails ends no training.
+        export: functions of trackers, or one, called as ``log(values, step=step)`` with what is recorded, while the
+            loop waits: ``run.log`` of Weights & Biases and Trackio, ``mlflow.log_metrics``. One that fails ends no
+            training.
 
     Raises:
         LabError: the folder holds a run with other settings, a setting has the name of a column, a probe is unknown or
@@ -122,7 +124,7 @@ class Recorder:
         build: Callable[[], nn.Module] | None = None,
         resume: bool = True,
         keep_going: bool = False,
-        export: Sequence[Callable[..., Any]] = (),
+        export: Callable[..., Any] | Sequence[Callable[..., Any]] = (),
     ) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int):
             _refuse("seed", f"the seed is {seed!r}", "give a whole number, which tells replicates apart")
@@ -133,10 +135,11 @@ class Recorder:
             _refuse("hooks", f"there is no hook '{wrong}'", f"choose from {', '.join(HOOKS)}")
         if probes and loss is None:
             _refuse("probes", "probes are given and no loss", "give loss=(model, batch) -> (sum, count)")
-        if words := [one for one in export if not callable(one)]:
+        self._export = [export] if callable(export) else list(export)
+        if words := [one for one in self._export if not callable(one)]:
             _refuse("export", f"{words[0]!r} is no function", "give run.log of your tracker, or mlflow.log_metrics")
-        self._export = list(export)
-        self.folder = RunFolder(Path(to))
+        self._to = Path(to)
+        self.folder = RunFolder(self._to.absolute())  # a loop may change its working folder
         self._settings = nested_settings(settings or {})
         self._seed = seed
         self._steps = steps
@@ -217,7 +220,7 @@ class Recorder:
 
     def _open(self, *, resume: bool) -> None:
         """Make or continue the folder."""
-        path = self.folder.path
+        path = self._to
         self._former: dict[str, Json] | None = None
         if self.folder.holds_run:
             self._former = old = self.folder.facts()
@@ -335,7 +338,7 @@ class Recorder:
             needs = [c["kind"] for c in self._probes if REGISTRIES["probe"][c["kind"]].facts.initial]
             path = self.folder.path / WEIGHTS_FILE
             if needs and step and not path.is_file():
-                what = f"{needs[0]} needs the weights at step 0, and {self.folder.path} has none"
+                what = f"{needs[0]} needs the weights at step 0, and {self._to} has none"
                 _refuse("attach", what, "leave it out of probes=")
             if needs and not step:
                 # Cloned, as safetensors refuses tensors that share memory.
@@ -348,7 +351,7 @@ class Recorder:
         """
         if not self._writes or self._last_recorded <= step:
             return
-        path = self.folder.path
+        path = self._to
         if step == 0:
             if not again or self._former is None or self._former["status"] == "finished":
                 if self._former is not None:  # what the folder says of its run stays as it was
@@ -562,7 +565,7 @@ class Recorder:
             except Exception as error:
                 self._export.remove(log)
                 reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-                _log(f"export: {reason}; nothing more is sent there, and the run is whole in {self.folder.path}")
+                _log(f"export: {reason}; nothing more is sent there, and the run is whole in {self._to}")
 
     def _write_unwritten(self) -> None:
         """Write the records that wait. One that could not be written is the first of the next time."""
@@ -711,13 +714,13 @@ class Recorder:
         finally:
             self.folder.release()
         if self._unwritten:
-            _log(f"{self.folder.path}: {len(self._unwritten)} records could not be written, and are lost")
+            _log(f"{self._to}: {len(self._unwritten)} records could not be written, and are lost")
         never_called = done > self._attached_at and self._step <= self._attached_at and self._updates is not None
         if ended[0] == "finished" and never_called:  # before training alone, or never
             when = "never recorded" if self._step < 0 else f"recorded at step {self._step} only"
             updates = f"{done} {'update was' if done == 1 else 'updates were'} made"
             remedy = "call rec(model, loss=...) after each optimizer.step()"
-            _log(f"{self.folder.path}: probes and losses were {when}, and {updates}; {remedy}")
+            _log(f"{self._to}: probes and losses were {when}, and {updates}; {remedy}")
         self._log_cost(total, done)
 
     def __enter__(self) -> Self:
@@ -743,7 +746,7 @@ class Recorder:
             return
         training = max(total - spent, 1e-9)
         parts = [f"{kind} {seconds / total:.1%}" for kind, seconds in self._spent.items() if seconds / total >= 0.001]
-        text = f"{self.folder.path}: recording took {spent / total:.1%} of {total:.3g} s"
+        text = f"{self._to}: recording took {spent / total:.1%} of {total:.3g} s"
         proposals = [
             f"{{'kind': '{kind}', 'every': {_rounded_up(self._every[kind] * seconds / training / COSTLY)}}}"
             for kind, seconds in self._spent.items()
@@ -793,7 +796,9 @@ def _one_number(name: str, value: Any) -> Tensor:
     try:
         number = value if isinstance(value, Tensor) else torch.tensor(float(value), dtype=torch.float64)
     except (TypeError, ValueError):
-        _refuse("rec", f"'{name}' is {type(value).__name__}", "give a number")
+        of_recorder = name in signature(Recorder).parameters
+        remedy = f"give {name}= to lnlab.Recorder, once" if of_recorder else "give a number"
+        _refuse("rec", f"'{name}' is {type(value).__name__}", remedy)
     if number.numel() != 1:
         what = f"'{name}' is a tensor of shape {tuple(number.shape)}"
         _refuse("rec", what, "give one number: its mean, or its sum")

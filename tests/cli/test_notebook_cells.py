@@ -104,6 +104,14 @@ def test_a_long_table_says_how_much_it_leaves_out():
     assert cells(html_table("", ["a"], [[None]]))[1] == [""]
 
 
+def test_many_verdicts_are_at_most_a_screen_as_text(measurements):
+    (one,) = measurements.judge([claim([f"sgd{HOSTILE}", f"adam{HOSTILE}"])])
+    many = Verdicts((one,) * 120)
+    assert len(str(many).splitlines()) == 120, "print(verdicts) shows all"
+    assert repr(many).splitlines() == [*str(many).splitlines()[:MOST_SHOWN], "and 100 more; all: 120 supported"]
+    assert repr(Verdicts(many[:MOST_SHOWN])) == "\n".join([repr(one)] * MOST_SHOWN)
+
+
 def test_no_verdict_is_no_error():
     assert "0 claims" in Verdicts()._repr_html_()
     assert issubclass(Verdicts, tuple)

@@ -96,10 +96,11 @@ def test_every_parameter_is_measured_once(model):
         assert m.frame("normalized_sharpness")["value"].item() == pytest.approx(2 * squares, rel=1e-4, abs=1e-12)
 
 
-def test_a_model_that_is_frozen_whole_has_no_gradient():
+@pytest.mark.parametrize("probe", ["gradient_norm", "hessian_spectrum", "sharpness"])
+def test_a_model_that_is_frozen_whole_has_no_gradient(probe):
     model = nn.Linear(2, 2).requires_grad_(False)
-    with pytest.raises(LabError, match="no parameter of the model is trained"):
-        lnlab.measure(model, [None], every_square, probes=["gradient_norm"])
+    with pytest.raises(LabError, match=r"no parameter of the model is trained.*; leave the probe out, or let some"):
+        lnlab.measure(model, [None], every_square, probes=[probe])
 
 
 def by_parameter(rows):

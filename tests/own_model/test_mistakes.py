@@ -6,6 +6,8 @@ from torch import nn
 
 import lnlab
 from lnlab.errors import LabError
+from lnlab.facts import QuantityWords
+from lnlab.probes.probe import once, probes
 
 MODEL, BATCHES = nn.Linear(4, 3), [torch.ones(2, 4)]
 
@@ -68,6 +70,37 @@ def test_a_device_without_float64_is_one_message(monkeypatch):
     message = "measure: the probe 'gradient_norm' computes in float64, which the device cpu lacks; move the model"
     with pytest.raises(LabError, match=message):
         lnlab.measure(MODEL, BATCHES, mean)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"quantity": "stable_rnk"}, "yields rows of 'stable_rnk', which it does not declare; name it in quantities="),
+        ({"quantity": None}, "yields rows of 'None', which it does not declare"),
+        ({"quantity": "stable_rank", "colour": 1}, "yields a row that its table has not: table 'sites' has no column"),
+        ({"quantity": "stable_rank", "value": "three"}, "yields a row that its table has not: "),
+        (KeyError("x"), "the probe 'own_rank' failed: KeyError: 'x'; mend the probe"),
+    ],
+)
+def test_a_row_that_an_own_probe_may_not_yield_is_one_message_wherever_it_runs(row, message, monkeypatch, tmp_path):
+    monkeypatch.setattr(probes, "_entries", dict(probes.entries))
+    words = QuantityWords("stable rank", "ratio", "of a matrix")
+
+    @probes.register(
+        "own_rank", table="sites", passes=once, any_model=lambda _: True, quantities={"stable_rank": words}
+    )
+    def own_rank(state, *, batches: int = 1):
+        if isinstance(row, Exception):
+            raise row
+        yield {"value": 1.0, **row}
+
+    rec = lnlab.Recorder(tmp_path / "a", seed=1, probes=["own_rank"], batches=BATCHES, loss=mean)
+    for call in (lambda: lnlab.measure(MODEL, BATCHES, mean, probes=["own_rank"]), lambda: rec(MODEL, 0)):
+        with pytest.raises(LabError) as raised:
+            call()
+        assert message in str(raised.value)
+        assert "\n" not in str(raised.value)
+    rec.close()
 
 
 @pytest.mark.parametrize("method", ["frame", "plot"])

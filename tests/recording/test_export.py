@@ -79,6 +79,17 @@ def test_a_tracker_that_fails_is_told_once_and_ends_no_training(tmp_path, loop, 
     assert lnlab.open_runs(tmp_path / "a").results.runs["status"].to_list() == ["finished"]
 
 
+def test_one_function_needs_no_list_and_belongs_to_the_recorder(tmp_path, loop):
+    steps = []
+    log = lambda values, step: steps.append(step)  # noqa: E731
+    record(loop, tmp_path / "a", export=log)
+    assert max(steps) == 4
+    rec = lnlab.Recorder(tmp_path / "b", seed=1)
+    with pytest.raises(LabError, match=r"rec: 'export' is list; give export= to lnlab.Recorder, once"):
+        rec(torch.nn.Linear(2, 2), 0, export=[log])
+    rec.close()
+
+
 def test_a_word_is_no_function(tmp_path):
     with pytest.raises(LabError, match=r"export: 'wandb' is no function; give run.log of your tracker"):
         lnlab.Recorder(tmp_path / "a", seed=1, export=["wandb"])

@@ -43,6 +43,17 @@ def steps_of(rec):
     return lnlab.open_runs(rec.folder.path, ended=True).frame("loss")["step"].to_list()
 
 
+def test_a_loop_may_change_its_working_folder(tmp_path, monkeypatch, loop):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "first")
+    rec = lnlab.Recorder("runs/a", seed=1)
+    loop(rec, steps=4, after=lambda *_: monkeypatch.chdir(tmp_path / "second"))
+    rec.close()
+    assert lnlab.open_runs(tmp_path / "first" / "runs" / "a").frame("loss")["step"].to_list() == [1, 2, 3, 4]
+    assert list((tmp_path / "second").iterdir()) == []
+
+
 @pytest.mark.parametrize("ending", ["killed", "failed", "interrupted"])
 def test_a_run_cut_short_before_its_first_checkpoint_begins_again(run, ending, capsys):
     held_out = {"batches": [torch.ones(2, 4)], "loss": lambda m, x: m(x).square().mean(), "every": 5}

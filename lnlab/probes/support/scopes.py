@@ -27,9 +27,10 @@ def parameters_of(model: nn.Module, scope: Scope) -> list[Tensor]:
     """
     selected = {id(p): p for site, p in parameter_uses(model) if p.requires_grad and _SCOPES[scope](site)}
     if not selected:
-        raise LabError(
-            Issue("unsupported", "", f"the scope '{scope}' holds no trained parameter", "choose another scope")
-        )
+        trained = any(p.requires_grad for p in model.parameters())
+        what = f"the scope '{scope}' holds no trained parameter" if trained else "no parameter of the model is trained"
+        remedy = "choose another scope" if trained else "leave the probe out, or let some parameters require gradients"
+        raise LabError(Issue("unsupported", "", what, remedy))
     return list(selected.values())
 
 
