@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -168,10 +169,12 @@ def test_a_folder_with_two_kinds_of_store_is_not_guessed(tmp_path):
         lnlab.read_table(tmp_path)
 
 
-def recipe(name, made="table"):
+def recipe(name, made="table", **words):
     (code,) = re.findall(rf"<!-- recipe {name} -->\n```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
     assert len([line for line in code.splitlines() if line]) <= 10
     names = {}
+    for word, written in words.items():
+        code = code.replace(word, written)
     exec(code, names)
     return names[made]
 
@@ -247,46 +250,36 @@ def test_trackio(tmp_path, monkeypatch):
     assert judged(recipe("trackio"), "val_loss", step="step") == pytest.approx(0.6)
 
 
-def test_neptune(tmp_path, monkeypatch):
+def test_what_the_exporter_of_neptune_writes(tmp_path, monkeypatch):
+    """Its own writer and schema, of four invented runs."""
     monkeypatch.chdir(tmp_path)
-    rows = []
-    for optimizer, base in (("adam", 2.0), ("sgd", 2.6)):
-        for seed in (1, 2, 3):
-            run = {"project_id": "w/p", "run_id": f"{optimizer}-{seed}"}
-            rows.append({**run, "attribute_path": "parameters/optimizer", "string_value": optimizer})
-            rows.append({**run, "attribute_path": "parameters/seed", "int_value": seed})
-            rows += [
-                {
-                    **run,
-                    "attribute_path": "metrics/val/loss",
-                    "step": float(t),
-                    "float_value": base - t / 10 + seed / 100,
-                }
-                for t in (1, 2)
-            ]
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet("neptune.parquet")
-    assert judged(recipe("neptune"), "val/loss", step="step") == pytest.approx(0.6)
+    shutil.copytree(FIXTURES / "neptune", tmp_path / "exports" / "data")
+    table = recipe("neptune")
+    assert judged(table, "val/loss", step="step") == pytest.approx(0.6)
+    assert judged(table, "train/loss", step="step") == pytest.approx(0.6)
 
 
-def test_samples_of_lm_eval(tmp_path, monkeypatch):
+def test_results_and_samples_of_lm_eval(tmp_path, monkeypatch):
+    """As lm-eval writes them, with its model that answers by chance."""
     monkeypatch.chdir(tmp_path)
-    for model, right in (("a", 1), ("b", 3)):
-        (tmp_path / "results" / model).mkdir(parents=True)
-        lines = [
-            json.dumps({"doc_id": i, "doc": {"q": "x"}, "arguments": [["x"]], "acc": float(i < right)})
-            for i in range(4)
-        ]
-        (tmp_path / "results" / model / "samples_arc.jsonl").write_text("\n".join(lines))
-    assert judged(recipe("lm_eval"), "acc", "model", seed="doc_id") == pytest.approx(0.5)
+    for path in (FIXTURES / "lm_eval").rglob("*.json*"):
+        of_model = path.parent.name.replace("dummy", "EleutherAI__pythia-14m")
+        copy = tmp_path / "results" / of_model / path.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    runs = lnlab.from_frame(recipe("lm_eval_results"), axes=["model", "task"])
+    scores = dict(runs.frame("acc").select("seed", "value").rows())
+    samples = recipe("lm_eval_samples", TASK="tiny_choice")
+    per_document = lnlab.from_frame(samples, axes=["model"], seed="doc_id", unit="document").frame("acc")
+    means = per_document.group_by("model").agg(pl.col("value").mean())
+    assert {int(model[-1]): mean for model, mean in means.rows()} == scores
+    assert len(set(scores.values())) == len(scores) == 2
 
 
 def test_logs_of_inspect(tmp_path, monkeypatch):
+    """As ``inspect log convert --to json`` writes them, without their events; a sample of one of them failed."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "logs").mkdir()
-    for model, right in (("a", 1), ("b", 3)):
-        samples = [
-            {"id": f"q{i}", "epoch": 1, "scores": {"match": {"value": "C" if i < right else "I"}}} for i in range(4)
-        ]
-        samples.append({"id": "q4", "epoch": 1, "scores": {}, "error": {"message": "the server said no"}})
-        (tmp_path / "logs" / f"{model}.json").write_text(json.dumps({"eval": {"model": model}, "samples": samples}))
-    assert judged(recipe("inspect"), "correct", "model", seed="sample") == pytest.approx(0.5)
+    shutil.copytree(FIXTURES / "inspect", tmp_path / "logs")
+    table = recipe("inspect")
+    assert dict(table.group_by("model").len().rows()) == {"mockllm/small": 5, "mockllm/large": 4}
+    assert judged(table, "correct", "model", seed="sample") == pytest.approx(1 / 4 - 3 / 4)
