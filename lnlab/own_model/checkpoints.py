@@ -164,9 +164,7 @@ def _step(path: Path) -> int:
     elif not found and len(numbers) == 1 and numbers[0][0].lower() in _OF_STEP and not numbers[0][2]:
         found = {int(numbers[0][1])}
     if len(found) != 1:
-        what = (
-            "has several numbers in its name, and none is named as its step" if numbers else "has no step in its name"
-        )
+        what = "has no number in its name that is called its step" if numbers else "has no step in its name"
         raise LabError(Issue("missing", str(path), what, "give files by step: {1000: 'last.pt'}"))
     return found.pop()
 

@@ -321,12 +321,7 @@ def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice
         LabError: it is unknown, or needs more of a model than its loss and parameters.
     """
     registry = REGISTRIES["probe"]
-    try:
-        choice = registry.resolve(probe)
-    except Flawed as error:
-        raise LabError(
-            *(Issue(f.code, ".".join(("probes", *map(str, f.path))), f.what, f.remedy) for f in error.issues)
-        ) from error
+    choice = _resolved(probe)
     facts = registry[choice["kind"]].facts
     training = facts.ahead(choice) or (not trained and (facts.trained or facts.update))
     if training or not (facts.any_model(choice) or facts.any_stream):
@@ -338,7 +333,7 @@ def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice
     if isinstance(choice.get("batches"), int) and not (isinstance(probe, Mapping) and "batches" in probe):
         wanted = choice["batches"]
         own = task.available(len(task.ranks.positions(wanted)))
-        choice["batches"] = min(wanted, task.ranks.available(own))
+        choice = _resolved({**choice, "batches": min(wanted, task.ranks.available(own))})
     if task.ranks.size > 1 and not facts.on_ranks:
         usable = listed(e.name for e in registry if e.facts.on_ranks)
         refuse(
@@ -346,6 +341,15 @@ def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice
             f"leave distributed out, or measure one of {usable}",
         )
     return choice
+
+
+def _resolved(probe: Json) -> Choice:
+    try:
+        return REGISTRIES["probe"].resolve(probe)
+    except Flawed as error:
+        raise LabError(
+            *(Issue(f.code, ".".join(("probes", *map(str, f.path))), f.what, f.remedy) for f in error.issues)
+        ) from error
 
 
 def _check_batches_differ(task: OwnTask) -> None:

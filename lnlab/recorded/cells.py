@@ -2,7 +2,7 @@
 
 2.5 1e-3 1,299.99     the point is the decimal mark
 0,5 12,34 1.299,99    the comma is
-2,310                 either: refused where no other cell of the column decides and nobody says
+2,310 and 950 2.310   either: refused where no other cell of the column decides and nobody says
 nan inf Infinity      numbers, in any case
 NA N/A null           nothing was measured, as in an empty cell
 """
@@ -116,10 +116,12 @@ def _typed(cells: pl.Series, decimal: str | None, *, commas: bool, places: Seque
         both = [_shown(cells, ~cells.str.contains(f"{_NUMBER[mark]}|{_NOT_FINITE}"), places) for mark in _NUMBER]
         what = f"the column '{cells.name}' has two decimal marks, in {both[0]} and in {both[1]}"
         raise LabError(Issue("ambiguous", "", what, "write one mark in all its cells"))
-    open_cells = cells.str.contains("[0-9],[0-9]") | (cells.str.contains(r"[0-9]\.[0-9]") & commas)
+    # 2.310 beside 950 and no 1250: a program that writes three decimals writes 950.000
+    grouped = cells.str.contains(r"^[+-]?[0-9]{1,3}$").any() and not cells.str.contains("[0-9]{4}").any()
+    open_cells = cells.str.contains("[0-9],[0-9]") | (cells.str.contains(r"[0-9]\.[0-9]") & (commas or grouped))
     if len(marks) > 1 and open_cells.any() and decimal is None:
-        shown = _shown(cells, open_cells, places)
-        what = f"the column '{cells.name}' has {shown}, with a mark before three digits: thousands or decimals"
+        cell = _shown(cells, open_cells, places)
+        what = f"the column '{cells.name}' has {cell}, with a mark before three digits: thousands or decimals"
         raise LabError(Issue("ambiguous", "", what, "say which: decimal: ',' or '.', or thousands:"))
     mark = (decimal or ".") if len(marks) > 1 else marks[0]
     plain = cells.str.replace_all("," if mark == "." else r"\.", "").str.replace(",", ".")

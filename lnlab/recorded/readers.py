@@ -198,7 +198,7 @@ def _latest_states(paths: Sequence[Path]) -> list[Path]:
 
 def _json_lines(content: bytes) -> pl.DataFrame:
     records = []
-    for number, line in enumerate(content.decode("utf-8-sig").splitlines(), start=1):
+    for number, line in enumerate(content.decode("utf-8-sig").split("\n"), start=1):
         if line.strip():
             try:
                 records.append(json.loads(line, object_pairs_hook=_record))

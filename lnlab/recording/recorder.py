@@ -442,6 +442,7 @@ class Recorder:
                 _refuse("rec", "nothing counts the updates", "call rec.attach(model, optimizer) first, or give a step")
             step = count
         step = _whole(step, "rec")
+        before_first = count == 0 < step  # a batch of an update that is not made yet, or was skipped
         if count is not None and step != count:
             what = f"step is {step} after {count} {'update' if count == 1 else 'updates'}"
             if step < count:
@@ -476,7 +477,8 @@ class Recorder:
             named = {name: _one_number(name, value) for name, value in scalars.items() if value is not None}
             # All at once, as each number that is read from a GPU waits for it.
             read = read_numbers(list(named.values()))
-            self._write_numbers(step, {name: number for name, (number,) in zip(named, read, strict=True)})
+            numbers = {name: number for name, (number,) in zip(named, read, strict=True)}
+            self._write_numbers(step, numbers, before_first=before_first)
             self._add_time("records", time.perf_counter() - began)
         due = self._due(step) if self._writes and self._ended is None else []
         if self._probes and _sharded(subject.module):
@@ -487,15 +489,17 @@ class Recorder:
         if due:
             self._measure(subject, step, due)
 
-    def _write_numbers(self, step: int, values: Mapping[str, float]) -> None:
+    def _write_numbers(self, step: int, values: Mapping[str, float], *, before_first: bool) -> None:
         """Write the numbers of a call: those of training once the update of their batches is made."""
         blocks: dict[int, list[Block]] = {}
         gradients = None if self._updates is None or not values else self._updates.gradients_since()
+        gradients = "broken" if gradients == "none" and before_first else gradients
         for name, value in values.items():
             split, quantity = split_and_quantity(name)
             of_updates: Iterable[tuple[int, float]] = [(step, value)]
             if split == "train":
-                of_updates = list(self._numbers.setdefault(quantity, BatchNumbers()).add(value, step, gradients))
+                numbers = self._numbers.setdefault(quantity, BatchNumbers(written=self._attached_at or -1))
+                of_updates = list(numbers.add(value, step, gradients))
                 if quantity == "loss" and not of_updates and not math.isfinite(value):
                     self._unmade = "diverged", f"train loss is {value} after step {step}"
             for at, number in of_updates:

@@ -91,7 +91,7 @@ def test_without_hooks_the_number_of_a_step_is_the_mean_of_its_calls(recorder):
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("zeroed", ["before the pass", "before the call"])
-@pytest.mark.parametrize("skipped", [{2}, {2, 3}, {4, 6}])
+@pytest.mark.parametrize("skipped", [{1}, {2}, {2, 3}, {4, 6}])
 def test_an_update_that_a_scaler_skips_has_no_loss(recorder, skipped, zeroed, own, fused):
     model = nn.Linear(5, 3)
     opt = torch.optim.SGD(model.parameters(), lr=0.01, fused=fused)
@@ -109,7 +109,9 @@ def test_an_update_that_a_scaler_skips_has_no_loss(recorder, skipped, zeroed, ow
             opt.zero_grad()
         rec(model, step, loss=float(step)) if own else rec(model, loss=float(step))
     made = [float(step) for step in range(1, 7) if step not in skipped]
-    assert recorded(rec) == list(enumerate(made, 1))
+    # Without a step of the loop's own it is a loss of the weights before training, as far as anybody can tell.
+    first = [(0, 1.0)] if skipped == {1} and zeroed == "before the call" and not own else []
+    assert recorded(rec) == [*first, *enumerate(made, 1)]
 
 
 @pytest.mark.parametrize("bad", [0, 1])

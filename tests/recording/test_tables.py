@@ -39,6 +39,7 @@ def table_of(cells, separator="\t", others=None):
         (["2,310", "0.5"], [2310, 0.5]),
         (["2,310", "12,5"], [2.31, 12.5]),
         (["2.288", "1.950"], [2.288, 1.95]),
+        (["2.310", "1250"], [2.31, 1250]),
         (["1 234", "12 345,5"], [1234, 12345.5]),
         (["1'234.5", "2"], [1234.5, 2]),
         (["\u22121.5", "+2"], [-1.5, 2]),
@@ -52,7 +53,13 @@ def test_a_column_says_which_mark_is_the_decimal_one(tmp_path, separator, cells,
 
 
 @pytest.mark.parametrize(
-    ("cells", "others"), [(["2,310", "950"], None), (["2,310", "2.310"], None), (["2.288", "950"], ["0,5", "1,25"])]
+    ("cells", "others"),
+    [
+        (["2,310", "950"], None),
+        (["2,310", "2.310"], None),
+        (["2.288", "950"], ["0,5", "1,25"]),
+        (["2.310", "95"], None),
+    ],
 )
 def test_an_open_mark_is_refused_until_somebody_says_it(tmp_path, cells, others):
     path = written(tmp_path / "t.tsv", table_of(cells, others=others))
@@ -368,6 +375,7 @@ def line(step, loss):
         ("\ufeff" + line(1, 2.0) + "\n" + line(2, 1), "[2.0, 1.0]"),
         (line(1, 2.0) + line(2, "NaN"), "[2.0, nan]"),
         (line(1, 2.0) + line(2, None), "[2.0, None]"),
+        ('{"metrics": {"loss": 2}, "text": "a\u2028b\u0085"}\r\n{"metrics": {"loss": 1.5}}\r\n', "[2.0, 1.5]"),
     ],
 )
 def test_json_lines_as_python_writes_them(tmp_path, text, losses):
