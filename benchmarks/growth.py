@@ -36,7 +36,7 @@ def usage(command: tuple[str, ...], folder: Path) -> tuple[float, float]:
 def main(folder: Path, sizes: tuple[int, int]) -> None:
     """Fill a store of each size, and print a line for each command."""
     for runs in sizes:
-        if not (folder / str(runs)).exists():
+        if not (folder / str(runs) / "store").exists():
             # in a process of its own: a command inherits the peak of the process that starts it
             filler = Path(__file__).with_name("large_store.py")
             subprocess.run([sys.executable, filler, folder / str(runs), str(runs), "10"], check=True)

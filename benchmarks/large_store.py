@@ -89,7 +89,7 @@ def store_plan(store: Store, request: Request) -> Plan:
     """The plan of a request, stored as ``lnlab run`` stores it."""
     known = load_registries(request.plugins)
     plan, document = compile_request(request, known)
-    store.save_plan(plan, request.spec, plan_facts(request, plan, document, known))
+    store.save_plan(plan, request.spec, plan_facts(request, plan, document, known, provenance={}))
     return plan
 
 

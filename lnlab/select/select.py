@@ -15,14 +15,15 @@ import polars as pl
 
 from lnlab.errors import listed, nearest, sites_left_out
 from lnlab.issues import Issue
+from lnlab.keys import canonical
 from lnlab.select.aligned import expression_rows, why_apart
 from lnlab.select.missed_measurements import missed_seeds
 from lnlab.select.quantity import SITE, quantities, quantity_fact, quantity_facts
 from lnlab.select.rows import narrow_rows, plain_rows, reference_of, rows_meeting
 from lnlab.select.run_status import STOPPED, any_unfinished, stopped_early
-from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection
+from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection, value_list
 from lnlab.select.settings import NothingSelected, settings_of
-from lnlab.specfile.columns import COLUMNS
+from lnlab.specfile.columns import COLUMNS, LAST
 from lnlab.specfile.expressions import expression_of
 from lnlab.specfile.references import REFERENCE
 from lnlab.tables import ENDED_EARLY, Results
@@ -117,13 +118,39 @@ class Selected:
         columns = [*([] if self.over is None else [self.over]), *self.columns]
         if (path := quantity_fact(written, "over")) and path in (*written, *columns):
             raise NothingSelected(Issue("no-effect", path, f"'{written['quantity']}' is taken over it", "leave it out"))
-        rows = quantity_rows(self.results, self.selection, narrowed=True)
-        conditions = dict(self.selection.rows)
-        if "step" in conditions:
-            rows = narrow_rows(self.results, rows, "step", conditions.pop("step"))
-        of_variants = [self._of_variants] if self.selection.setting else []
-        rows = rows_meeting(self.results, rows, conditions, *of_variants)
+        conditions = {key: condition for key, condition in self.selection.rows.items() if key != "step"}
+        rows = rows_meeting(self.results, self._of_steps(), conditions)
         return settings_of(self.results).with_columns(rows, columns)
+
+    def _of_steps(self) -> pl.DataFrame:
+        """The rows of its quantities, steps and setting.
+
+        Those of all settings are found once: a claim asks for the same at every other setting, of which there are as
+        many as runs, so that the work would grow with their square.
+        """
+        selection, steps = self.selection, self.selection.rows.get("step")
+
+        def at_steps(results: Results) -> pl.DataFrame:
+            rows = quantity_rows(results, selection, narrowed=True)
+            return narrow_rows(results, rows, "step", steps) if "step" in selection.rows else rows
+
+        # From files, what other conditions leave out is not read, unless other rows decide which step is the last.
+        own = self.results.scans and LAST not in value_list(steps)
+        if own or "quantity" not in selection.written or reference_of(selection.written) is not None:
+            rows = at_steps(self.results)
+            return rows.filter(self._of_variants) if selection.setting else rows
+        asked = canonical([selection.names, selection.rows.get("split"), steps, "step" in selection.rows])
+
+        def by_variant(results: Results) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+            rows = at_steps(results)
+            places = rows.select("variant").with_row_index().group_by("variant").agg("index")
+            return rows, dict(zip(*places.get_columns(), strict=True))
+
+        rows, places = self.results.once(f"rows of {asked} by variant", by_variant)
+        if not selection.setting:
+            return rows
+        taken = [places[variant] for variant in self.variants["variant"] if variant in places]
+        return rows[pl.concat(taken).sort()] if taken else rows.clear()
 
     @cached_property
     def missing(self) -> dict[int, str]:

@@ -17,6 +17,7 @@ from lnlab.claims.fairness.ruling import fair_finding
 from lnlab.claims.judging import judge_all, judge_claim
 from lnlab.claims.row_digest import rows_digest
 from lnlab.claims.verdict_rows import verdict_from_row, verdict_row
+from lnlab.select import select
 from lnlab.select.axis_words import names_value
 from tests.support.results import evaluated, results_of
 
@@ -281,6 +282,25 @@ def test_it_is_the_same_word_in_a_look_book_and_by_itself_and_its_digest_covers_
     assert found == judge_claim(claim, results)
     assert rows_digest(claim, results) != rows_digest(claim, costs(0.1, 0.2, -0.1))
     assert rows_digest(claim, results) == rows_digest(claim, costs(0.1, -0.1, -0.1))
+
+
+def test_of_twice_as_many_settings_its_digest_reads_twice_as_many_rows(monkeypatch):
+    """Counted in rows that a condition is put to: the test at each other setting once put it to the rows of all."""
+
+    def rows_put_to_conditions(settings):
+        results = costs(*(0.1 + n for n in range(settings)), rates=[0.1 * n for n in range(1, settings + 1)])
+        heights = []
+
+        def counted(read):
+            return lambda results, rows, *conditions: (heights.append(rows.height), read(results, rows, *conditions))[1]
+
+        with monkeypatch.context() as patch:
+            for name in ("narrow_rows", "rows_meeting"):
+                patch.setattr(f"lnlab.select.select.{name}", counted(getattr(select, name)))
+            rows_digest({"id": "it", "says": "A costs nothing.", **COST, "at_most": 0.0}, results)
+        return sum(heights)
+
+    assert rows_put_to_conditions(40) < 2.2 * rows_put_to_conditions(20)
 
 
 def test_a_part_of_a_level_makes_a_wider_interval():
