@@ -10,6 +10,8 @@ _JOINERS = "\u200c\u200d"
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """Spaces of some width, which Python does not count as printable."""
 _HARMLESS = frozenset(f"\n\t{_JOINERS}{_SPACES}")
+FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+"""How text begins that a spreadsheet runs, in some languages with wide signs as well. Source: OWASP, CSV Injection."""
 _SUSPECT = re.compile(r"[^ -~\n\t]")
 _OBEYED = ("Cc", "Cf", "Zl", "Zp")
 _ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")

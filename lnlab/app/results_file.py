@@ -14,7 +14,7 @@ from lnlab.app.table_specs import states_results, table_spec
 from lnlab.errors import LabError
 from lnlab.files import replacing
 from lnlab.issues import Issue
-from lnlab.printable import shown_path
+from lnlab.printable import FORMULA_STARTS, shown_path
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 WRITTEN_FORMATS = (".parquet", ".csv", ".json")
 METADATA_KEY = "lnlab"
 """The key of the Parquet metadata below which the columns are described, as JSON."""
-FORMULA = r"^[=+\-@\t\r\n]"
-"""How a cell begins that a spreadsheet runs."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 """A cell that begins so and is harmless."""
 StoredWords = Mapping[str, Mapping[str, str]]
@@ -124,14 +122,16 @@ def write_table(rows: "pl.LazyFrame", described: "Mapping[str, object]", path: P
             file.write(rows.collect().write_json().encode())
         return [f"{lost:,} rows have a number that is not finite, and null in its place"] if lost else []
     texts = [name for name, kind in schema.items() if kind == pl.String]
-    runs = {name: pl.col(name).str.contains(FORMULA) & ~pl.col(name).str.contains(NUMBER) for name in texts}
+    runs = {
+        name: pl.col(name).str.slice(0, 1).is_in(FORMULA_STARTS) & ~pl.col(name).str.contains(NUMBER) for name in texts
+    }
     escaped = rows.with_columns(
         pl.when(condition).then(pl.concat_str(pl.lit("'"), pl.col(name))).otherwise(pl.col(name)).alias(name)
         for name, condition in runs.items()
     )
     counts = rows.select(condition.sum().alias(name) for name, condition in runs.items())
     cells = sum(counts.collect(engine="streaming").row(0)) if runs else 0
-    headings = {name: f"'{name}" for name in schema if name[:1] in {"=", "+", "-", "@", "\t", "\r", "\n"}}
+    headings = {name: f"'{name}" for name in schema if name.startswith(FORMULA_STARTS)}
     with replacing(path) as file:
         escaped.rename(headings).sink_csv(file)
     changed = cells + len(headings)

@@ -6,13 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.printable import printable
+from lnlab.printable import FORMULA_STARTS, printable
 from lnlab.report.cell_matrix import Matrix
 from lnlab.report.rounding import rounded_frame
 from lnlab.report.words.wording import format_number, format_value
 
 MAX_SHOWN_ROWS = 50
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Cell = tuple[str, bool]
 
 
@@ -55,20 +54,24 @@ def format_cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple
 def csv_bytes(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
     """Every row, numbers rounded, and text as a terminal may show it.
 
-    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    Text that a spreadsheet would take for a formula gets an apostrophe in front. Of two columns with one heading the
+    second has a number behind it.
     """
-    rows = rows.with_columns(
-        pl.Series(name, [text if text is None else printable(text) for text in rows[name]], dtype=pl.String)
+    texts = {
+        name: pl.Series([text if text is None else _harmless(text) for text in rows[name]], dtype=pl.String)
         for name in headings
         if rows.schema[name] == pl.String
-    )
-    texts = [name for name in headings if rows.schema[name] == pl.String]
-    harmless = [
-        pl.when(pl.col(c).str.slice(0, 1).is_in(_FORMULA)).then(pl.lit("'") + pl.col(c)).otherwise(pl.col(c)).alias(c)
-        for c in texts
-    ]
-    table = rows.with_columns(harmless).select(pl.col(name).alias(heading) for name, heading in headings.items())
-    return rounded_frame(table).write_csv().encode()
+    }
+    unique: list[str] = []
+    for heading in map(_harmless, headings.values()):
+        numbered = (f"{heading} ({n})" for n in range(2, len(headings) + 2))
+        unique.append(next(name for name in (heading, *numbered) if name not in unique))
+    columns = (texts.get(name, rows[name]).alias(heading) for name, heading in zip(headings, unique, strict=True))
+    return rounded_frame(pl.DataFrame(columns)).write_csv().encode()
+
+
+def _harmless(text: str) -> str:
+    return f"'{printable(text)}" if text.startswith(FORMULA_STARTS) else printable(text)
 
 
 def column_count(rows: Sequence[Sequence[object]]) -> int:

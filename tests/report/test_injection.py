@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +12,7 @@ import nbformat
 import polars as pl
 import pytest
 from markdown_it import MarkdownIt
+from playwright.sync_api import sync_playwright
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -22,6 +24,7 @@ from lnlab.report.write import write_report
 from lnlab.tables import Results
 from tests.report.latex_reader import commands
 
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 ADDRESS = (
     r"#[\w-]+|notebook\.ipynb|(data|figures|tables)/[\w.-]+|\.\./assets/vega-[0-9a-f]+\.js"
@@ -197,11 +200,42 @@ def test_all_strings_are_readable_on_the_page(attacked):
         assert visible in flat
 
 
-def test_no_character_that_a_terminal_or_a_browser_obeys_is_in_a_page_or_a_spreadsheet(attacked):
-    paths = [*attacked.rglob("*.html"), *attacked.rglob("*.csv")]
-    assert len(paths) > 3
-    for path in paths:
-        assert obeyed_character(path.read_text()) is None, path.name
+def test_no_character_that_a_terminal_or_a_browser_obeys_is_in_a_file_that_is_shown(attacked):
+    texts = {path: path.read_text() for kind in ("html", "csv", "tex", "svg") for path in attacked.rglob(f"*.{kind}")}
+    cells = nbformat.read(attacked / "notebook.ipynb", as_version=4).cells
+    texts |= {f"cell {n}": cell.source for n, cell in enumerate(cells)}
+    outputs = [
+        (n, data) for n, cell in enumerate(cells) for output in cell.get("outputs", ()) for data in output.data.items()
+    ]
+    texts |= {f"output {n}, {kind}": text for n, (kind, text) in outputs}
+    assert len(texts) > 100
+    assert {str(name): found for name, text in texts.items() if (found := obeyed_character(text)) is not None} == {}
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: chromium is not on PATH")
+@pytest.mark.parametrize("obeys_policy", [True, False])
+def test_a_browser_runs_none_of_them_and_asks_for_nothing_outside_even_without_the_policy(attacked, obeys_policy):
+    ran, asked = [], []
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_context(offline=True, bypass_csp=not obeys_policy).new_page()
+        page.on("dialog", lambda dialog: (ran.append(dialog.message), dialog.dismiss()))
+        page.on("pageerror", lambda error: ran.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        for path in (attacked / "index.html", attacked / "figures" / "figure-1.html"):
+            page.goto(path.as_uri())
+            figures = page.locator("figure[data-spec]").count()
+            assert figures
+            page.wait_for_function(f"document.querySelectorAll('figure.is-live').length === {figures}", timeout=60_000)
+            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert ran == []
+        assert [url for url in asked if not url.startswith(attacked.parent.as_uri())] == []
+        page.evaluate(
+            "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+        )
+        assert page.evaluate("window.ran") == (None if obeys_policy else 1), "the policy stops what escapes did not"
+        browser.close()
 
 
 class Text(HTMLParser):

@@ -11,12 +11,14 @@ import pytest
 
 from lnlab.cli import main
 from lnlab.errors import ReportError
+from lnlab.report.folder import save_folder
 from lnlab.report.page.latex import escape_latex
 from lnlab.report.paper.drawing import drawn_pdf
 from lnlab.report.paper.numbers import number_definitions, number_name, number_values, sentence_with_numbers
 from lnlab.report.paper.references import bibtex, cite, cited_references
 from lnlab.report.paper.write import write_paper
 from lnlab.report.write import write_report
+from tests.report.latex_reader import commands
 
 REPORTS = Path(__file__).parents[2] / "reports"
 PAGE_WIDTH = re.compile(rb"/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)")
@@ -97,6 +99,27 @@ def test_files_and_labels_begin_with_the_spec(paper):
     figure = (paper / "xiong_fig3-figure-1.tex").read_text()
     assert r"\label{fig:xiong_fig3:1}" in figure
     assert "Student interval" in figure
+
+
+def test_no_name_of_a_report_is_a_command(small, tmp_path):
+    facts, results, verdicts = small
+    name = "100% #1 & {a}_b~^^5cinput{^^2fetc^^2fpasswd}"
+    save_folder(tmp_path / name, replace(facts, name=name, sections=()), results, verdicts)
+    (tmp_path / "spec").mkdir()
+    save_folder(tmp_path / "spec" / "calm", replace(facts, name="calm", sections=()), results, verdicts)
+    write_paper([tmp_path / name], tmp_path / "attacked")
+    write_paper([tmp_path / "spec" / "calm"], tmp_path / "calm")
+    for path in (tmp_path / "calm").glob("*.tex"):
+        (other,) = (tmp_path / "attacked").glob(path.name.replace("calm", "*"))
+        assert list(commands(other.read_text())) == list(commands(path.read_text()))
+    assert "^^" not in "".join(path.name + path.read_text() for path in (tmp_path / "attacked").glob("*.tex"))
+
+
+def test_braces_in_a_title_are_paired_as_bibtex_counts_them():
+    (reference,) = cited_references(["Xiong et al. 2020, On }} Norms { (arXiv 2002.04745)"])
+    text = bibtex([reference])
+    assert text.count("{") == text.count("}")
+    assert r"On \textbraceright{}\textbraceright{} Norms \textbraceleft{}" in text
 
 
 def test_primary_claims_alone(folder, paper, tmp_path, verdicts):

@@ -35,6 +35,19 @@ def test_csv_reads_back_as_numbers_of_nine_digits_and_harmless_text():
     assert back["variant"].to_list() == ["Post-LN", "'=1+1"]
 
 
+def test_the_header_of_a_csv_is_harmless_too_and_names_each_column_once():
+    headings = {"series": "=1+1", "x": "\x1b[31m", "estimate": "95 % low", "low": "95 % low", "high": "95 % low (2)"}
+    back = pl.read_csv(io.BytesIO(csv_bytes(ROWS, headings)))
+    assert back.columns == ["'=1+1", r"\x1b[31m", "95 % low", "95 % low (2)", "95 % low (2) (2)"]
+    assert back["95 % low (2)"].to_list() == [None, 7.22]
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠a"])
+def test_no_text_of_a_csv_begins_a_formula(text):
+    back = pl.read_csv(io.BytesIO(csv_bytes(pl.DataFrame({"a": [text]}), {"a": text})))
+    assert {back.columns[0][0], back.item()[0]} == {"'"}
+
+
 def test_numbers_that_are_not_finite_are_written_and_not_lost():
     rows = pl.DataFrame({"estimate": [math.nan, math.inf, None], "low": [None] * 3, "high": [None] * 3})
     assert [c[0][0] for c in format_cells(rows, {"estimate": "e"})] == ["not a number", "∞", "–"]

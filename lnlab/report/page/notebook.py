@@ -12,6 +12,7 @@ from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_rows import verdict_frame
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, verdict_label
 from lnlab.keys import digest
+from lnlab.printable import printable, printable_line
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page.figures import DrawnPart
 from lnlab.report.table import csv_bytes
@@ -94,9 +95,9 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it stands, on one line."""
+    """Text that Markdown shows as it stands, on one line, and a character that a reader would obey as its escape."""
     return (
-        _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+        _MARKDOWN.sub(r"\\\1", printable_line(text))
         .replace("\\<", "&lt;")
         .replace("\\>", "&gt;")
         .replace("\\&", "&amp;")
@@ -106,7 +107,7 @@ def escape_markdown(text: str) -> str:
 def _text(frame: pl.DataFrame) -> dict[str, str]:
     # as polars prints it to anybody, whatever the settings of this process
     with pl.Config(restore_defaults=True):
-        return {"text/plain": str(frame)}
+        return {"text/plain": printable(str(frame))}
 
 
 def _id(name: str) -> str:

@@ -29,8 +29,13 @@ def number_values(verdict: Verdict) -> Mapping[str, str]:
 
 
 def number_name(name: str, key: str) -> str:
-    """The name of a number in prose. A hyphen replaces signs of a claim's id that TeX would not read as a name."""
-    return _NOT_IN_A_NAME.sub("-", f"{name}:{key}")
+    """The name of a number in prose."""
+    return name_in_tex(f"{name}:{key}")
+
+
+def name_in_tex(name: str) -> str:
+    r"""The name of a spec or a claim in commands. A hyphen replaces what TeX reads as none, as ``^^5c`` is ``\``."""
+    return _NOT_IN_A_NAME.sub("-", name)
 
 
 def number_definitions(name: str, verdicts: Sequence[Verdict]) -> str:

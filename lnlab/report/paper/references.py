@@ -66,10 +66,15 @@ def bibtex(references: Iterable[Reference]) -> str:
     for reference in references:
         fields = {
             "author": " and ".join(escape_latex(name) if name != "others" else name for name in reference.authors),
-            "title": f"{{{escape_latex(reference.title)}}}" if reference.title else "",
+            "title": f"{{{_braces_paired(escape_latex(reference.title))}}}" if reference.title else "",
             "year": reference.year,
             "howpublished": rf"\url{{{reference.address}}}",
         }
         lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
         entries.append("\n".join([f"@misc{{{reference.key},", *lines, "}", ""]))
     return "\n".join(entries)
+
+
+def _braces_paired(text: str) -> str:
+    # BibTeX pairs braces whatever stands before them
+    return text.replace(r"\{", r"\textbraceleft{}").replace(r"\}", r"\textbraceright{}")

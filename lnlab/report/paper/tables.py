@@ -7,6 +7,7 @@ from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page.claim_list import grouped_by_role
 from lnlab.report.page.latex import escape_latex, tabular
+from lnlab.report.paper.numbers import name_in_tex
 from lnlab.report.table import Grid
 from lnlab.report.words.verdict_words import verdict_interval
 from lnlab.seed_words import seeds_word
@@ -34,7 +35,7 @@ def verdict_tables(facts: ReportFacts, verdicts: Sequence[Verdict], cited: str) 
                 mark = {"smaller": "<"}.get(verdict.verdict, VERDICT_SYMBOLS[verdict.verdict])
                 cells = (verdict.says, estimate, mark)
                 rows.append(" & ".join(f"{{{escape_latex(cell)}}}" for cell in cells) + r" \\")
-            label = f"tab:{facts.name}:{role}" + (f"-{first // _ROWS + 1}" if first else "")
+            label = f"tab:{name_in_tex(facts.name)}:{role}" + (f"-{first // _ROWS + 1}" if first else "")
             yield _VERDICTS.format(caption=caption, seeds=seeds_word(), label=label, rows="\n".join(rows))
 
 

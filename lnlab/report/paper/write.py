@@ -14,7 +14,7 @@ from lnlab.report.folder import read_folder, write_files
 from lnlab.report.page.figures import draw_parts
 from lnlab.report.page.latex import escape_latex
 from lnlab.report.paper.drawing import COLUMN, drawn_pdf
-from lnlab.report.paper.numbers import number_definitions, sentence_with_numbers
+from lnlab.report.paper.numbers import name_in_tex, number_definitions, sentence_with_numbers
 from lnlab.report.paper.references import bibtex, cite, cited_references
 from lnlab.report.paper.tables import section_table, verdict_tables
 from lnlab.report.words.answer_text import answers_of_profile
@@ -43,7 +43,7 @@ def write_paper(folders: Sequence[Path], out: Path, *, serif: bool = False, prim
                 what = f"section {part.part.number}: {part.part.error}"
                 raise ReportError(Issue("failed", folder.as_posix(), what, "fix it first"))
         reports.append((facts, results, verdicts, parts))
-    names = [facts.name for facts, *_ in reports]
+    names = [name_in_tex(facts.name) for facts, *_ in reports]
     for name in {name for name in names if names.count(name) > 1}:
         raise ReportError(Issue("duplicate", "lnlab paper", f"two reports are of {name}", "name one report a spec"))
     texts = ((facts.source.get("cite", ""), *facts.sources.values()) for facts, *_ in reports)
@@ -52,7 +52,7 @@ def write_paper(folders: Sequence[Path], out: Path, *, serif: bool = False, prim
     bodies = []
     for facts, results, verdicts, parts in reports:
         with seeds_called(results.runs):
-            name = facts.name
+            name = name_in_tex(facts.name)
             files[f"{name}-numbers.tex"] = number_definitions(name, verdicts).encode()
             answers = [sentence_with_numbers(str(a["says"]), name, verdicts) for a in answers_of_profile(facts)]
             head = (rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *answers)

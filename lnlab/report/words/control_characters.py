@@ -1,15 +1,18 @@
-"""Replace control characters, which would break a line, a page or a drawing, by spaces."""
+"""Replace by spaces what would break a line, a page or a drawing, and what reverses or hides the text around it."""
 
 import re
 from collections.abc import Mapping
 
 from lnlab.keys import Json
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\U000e0000-\U000e007f]+"
+)
 
 
 def without_control_characters(value: Json) -> Json:
-    """Replace control characters by spaces in a text, or in all texts of a list or a mapping."""
+    """Replace control and invisible characters by spaces in a text, or in all texts of a list or a mapping."""
     if isinstance(value, str):
         return _UNPRINTABLE.sub(" ", value)
     if isinstance(value, Mapping):
