@@ -27,6 +27,8 @@ SEPARATORS: tuple[str, ...] = get_args(Separator)
 ENDINGS = (".csv", ".tsv", ".parquet")
 LARGEST_TABLE = 1 << 29
 """Bytes of a table."""
+MOST_ROWS = 3_000_000
+"""Rows of a table, or numbers of a table of runs: a page of ten million would take eight gigabytes."""
 _LONGEST_CELL = 1 << 27
 _SAMPLE = 50
 """Rows on which a separator is tried."""
@@ -81,6 +83,7 @@ def read_columns(
         raise LabError(Issue("unsupported", str(path), what, "save the table as one of these"))
     content = read_user_file(path, "table", LARGEST_TABLE)
     refuse_packed(path, content)
+    refuse_long(path, content)
     if ending == ".parquet":
         return _parquet(path, content, columns)
     names, rows, dialect = _text_rows(
@@ -140,6 +143,26 @@ def _text_rows(
         )
     dialect = f"{_NAMES[code]}, {_SEPARATOR_NAMES.get(chosen, repr(chosen))}"
     return names, [[cell.strip() for cell in row] for _, row in rows], dialect
+
+
+def refuse_long(path: Path, content: bytes) -> None:
+    """Refuse a table with more rows than fit in memory, by its line ends or its footer, before its rows are read.
+
+    Args:
+        path: of the file. ``.parquet`` has a footer.
+        content: its bytes.
+
+    Raises:
+        LabError: it has too many.
+    """
+    rows = content.count(b"\n")
+    if path.suffix.lower() == ".parquet":
+        rows = 0
+        with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):  # its reader says so
+            rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
+    if rows > MOST_ROWS:
+        what = f"has {rows:,} rows; at most {MOST_ROWS:,} are read"
+        raise LabError(Issue("too-large", str(path), what, "keep every tenth step, or leave out rows"))
 
 
 def refuse_packed(path: Path, content: bytes) -> None:

@@ -79,17 +79,17 @@ def in_package(_roots: Roots) -> list[Path]:
 def corpus_of(train: Pairs, validation: Pairs, test: Pairs, *, printable: bool) -> Corpus:
     """Make a corpus of these pairs, with the digest of its text."""
     splits = dict(zip(SPLITS, (train, validation, test), strict=True))
-    return Corpus(splits, _digest(splits), printable)
+    return Corpus(splits, digest_of_splits(splits), printable)
 
 
-def _digest(splits: Mapping[str, Pairs]) -> str:
-    """Return ``lnlab.keys.digest`` of the list of names and pairs."""
-    # Some pairs at a time, so that the JSON of millions of pairs is never in memory.
+def digest_of_splits(splits: Mapping[str, Sequence[_Item]]) -> str:
+    """Return ``lnlab.keys.digest`` of the list of names and items."""
+    # Some items at a time, so that the JSON of millions is never in memory.
     state = hashlib.sha256(b"[")
-    for place, (name, pairs) in enumerate(splits.items()):
+    for place, (name, items) in enumerate(splits.items()):
         state.update(f"{',' if place else ''}[{canonical(name)},[".encode())
-        for start in range(0, len(pairs), _BLOCK):
-            block = canonical(list(pairs[start : start + _BLOCK]))[1:-1]
+        for start in range(0, len(items), _BLOCK):
+            block = canonical(list(items[start : start + _BLOCK]))[1:-1]
             state.update(f"{',' if start else ''}{block}".encode())
         state.update(b"]]")
     state.update(b"]")

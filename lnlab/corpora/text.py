@@ -5,8 +5,7 @@ A builder is ``(roots, *, ...) -> Text``. A passage is a line of the text. Passa
 
 from collections.abc import Callable, Sequence
 
-from lnlab.corpora.corpus import SPLITS, SplitText, TextFacts
-from lnlab.keys import digest
+from lnlab.corpora.corpus import SPLITS, SplitText, TextFacts, digest_of_splits
 from lnlab.registry import Registry
 
 
@@ -20,4 +19,4 @@ text_corpora: Registry[Callable[..., Text]] = Registry("text_corpus", TextFacts)
 def text_of(train: Sequence[str], validation: Sequence[str], test: Sequence[str], *, printable: bool) -> Text:
     """The corpus of these passages, with the digest of its text."""
     splits = dict(zip(SPLITS, (train, validation, test), strict=True))
-    return Text(splits, digest([[name, list(passages)] for name, passages in splits.items()]), printable)
+    return Text(splits, digest_of_splits(splits), printable)

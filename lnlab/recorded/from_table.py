@@ -16,6 +16,7 @@ from lnlab.recorded.runs import RecordedRun
 from lnlab.recorded.settings import nested_settings, split_and_quantity
 from lnlab.specfile.values import value_label
 from lnlab.tables import ENDED_STATUSES, table_schema
+from lnlab.user_tables import MOST_ROWS
 
 STATUSES = {
     **dict.fromkeys(("finished", "completed", "complete", "success"), "finished"),
@@ -66,6 +67,7 @@ def runs_of_table(
             _refuse(f"there is no column '{name}'", nearest(name, rows.columns) + more * (name == seed))
     if rows.is_empty():
         _refuse("the table has no rows", "give one a run, or one a run and step")
+    _refuse_long(rows.height, len(values or ()))
     rows = typed_frames([rows], [""], None)[0]
     rows = rows.with_columns(_whole_numbers(rows, seed, "seed"))
     if step is not None:
@@ -76,6 +78,7 @@ def runs_of_table(
     if cluster is not None:
         _refuse_several_clusters(rows, seed, cluster)
     measured = _measured(rows, keys, [*identifying, status, cluster], values, over_steps=step is not None)
+    _refuse_long(rows.height, len(measured))
     rows = _joined(rows, identifying, measured, others=values is None)
     names = _splits_and_quantities(measured, split or {})
     runs = []
@@ -98,6 +101,13 @@ def runs_of_table(
         )
         runs.append(run)
     return runs
+
+
+def _refuse_long(rows: int, columns: int) -> None:
+    if (numbers := rows * max(columns, 1)) > MOST_ROWS:
+        what = f"the table has {numbers:,} numbers; at most {MOST_ROWS:,} are read"
+        remedy = "keep every tenth step, or name fewer columns in values="
+        raise LabError(Issue("too-large", "from_frame", what, remedy))
 
 
 def _as_frame(table: Any) -> pl.DataFrame:

@@ -25,7 +25,7 @@ from lnlab.recorded.mlflow_store import DATABASES, mlflow_folders, read_mlflow_d
 from lnlab.recorded.run_names import RunNames
 from lnlab.recorded.settings import leaves
 from lnlab.recorded.source import Source, yaml_mapping
-from lnlab.user_tables import LARGEST_TABLE, refuse_packed, text_frame
+from lnlab.user_tables import LARGEST_TABLE, refuse_long, refuse_packed, text_frame
 from lnlab.userfiles import read_user_file
 
 Mark = Literal[",", "."]
@@ -153,6 +153,7 @@ def _sources(path: Path, columns: Collection[str]) -> Iterator[Source]:
     else:
         content = read_user_file(path, "table", LARGEST_TABLE)
         refuse_packed(path, content)
+        refuse_long(path, content)
         files = [(path, content)]
         try:
             rows = _READERS[ending](content) if ending in _READERS else text_frame(path, content, columns)

@@ -67,6 +67,8 @@ class Encoded:
 
 
 _cache: dict[Hashable, Any] = {}
+_BLOCK = 10_000
+"""Lines that are encoded together."""
 CACHE_SIZE = 4
 """Encoded corpora in the memory of a process. The oldest is dropped first."""
 
@@ -99,6 +101,15 @@ def encoded_corpus(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabula
         return Encoded(splits, trained)
 
     return cached_encoding(key, encode)
+
+
+def tokens_of(tokenizer: Tokenizer, lines: Sequence[str]) -> Tensor:
+    """The tokens of all lines, each closed with an end mark, end to end: (tokens,), int64.
+
+    Some lines at a time, as lists of tokens take several times the memory of a tensor.
+    """
+    blocks = (tokenizer.encode(lines[start : start + _BLOCK]) for start in range(0, len(lines), _BLOCK))
+    return torch.cat([torch.empty(0, dtype=torch.int64), *(with_end_marks(block).tokens for block in blocks)])
 
 
 def with_end_marks(rows: Sequence[Sequence[int]]) -> Sentences:

@@ -23,7 +23,7 @@ from lnlab.issues import Issue
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Roots, default
 from lnlab.tasks.cross_entropy import entropy
-from lnlab.tasks.encoded import Recipe, cached_encoding, with_end_marks
+from lnlab.tasks.encoded import Recipe, cached_encoding, tokens_of
 from lnlab.tasks.task import Batch, batches_of_sentences, tasks
 from lnlab.tasks.text_task import TextTask
 
@@ -54,7 +54,7 @@ class LanguageModeling(TextTask):
 
         def encode() -> dict[str, Tensor]:
             tokenizer = learn_tokenizer(self.tokenizer, corpus.splits["train"], self.size, self.roots)
-            return {split: with_end_marks(tokenizer.encode(lines)).tokens for split, lines in corpus.splits.items()}
+            return {split: tokens_of(tokenizer, lines) for split, lines in corpus.splits.items()}
 
         return cached_encoding(key, encode)
 

@@ -48,8 +48,8 @@ def test_a_line_that_is_not_utf8_or_too_long_is_named_and_no_file_unfolds_withou
     refused(write(path, b"gut\n" + "schlecht\n".encode("utf-16-le")), r"line 2 is not UTF-8 \(it holds a NUL")
     monkeypatch.setattr(lines, "_LONGEST", 100)
     refused(write(path, b"x" * 99 + b"\n" + b"x" * 101), "line 2 has more than 100 bytes")
-    monkeypatch.setattr(lines, "_LARGEST", 10_000)
-    refused(write(path, b"\n" * 20_000), "holds more than 10000 bytes")
+    monkeypatch.setattr(lines, "LARGEST_HELD", 10_000)
+    refused(write(path, b"\n" * 20_000), "holds more than 10,000 bytes")
 
 
 @pytest.mark.parametrize(

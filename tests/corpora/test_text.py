@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from lnlab.catalogue import REGISTRIES
+from lnlab.corpora.files.lines import LARGEST_HELD
 from lnlab.corpora.labelled import labelled
 from lnlab.corpora.text import text_corpora
 from lnlab.errors import CorpusError
@@ -85,6 +86,15 @@ def test_what_is_wrong_with_a_file_is_one_line(root, content, message):
         text(root, files=["../../etc/passwd"])
     with pytest.raises(Flawed):
         text(root, files=[])
+
+
+def test_a_corpus_that_no_memory_holds_is_refused_before_it_is_read(root):
+    for name in ("a.txt", "b.txt"):
+        with (root / name).open("wb") as file:
+            file.truncate(LARGEST_HELD // 2 + 1)  # which takes no room on the disk
+    with pytest.raises(CorpusError) as refused:
+        fingerprint(root, files=["a.txt", "b.txt"])
+    assert [(issue.code, issue.where) for issue in refused.value.issues] == [("too-large", str(root / "a.txt"))]
 
 
 def test_a_table_of_any_format_is_the_same_corpus(root):

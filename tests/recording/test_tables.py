@@ -395,6 +395,30 @@ def test_what_is_no_line_of_json_is_named(tmp_path, text, said):
         lnlab.read_table(written(tmp_path / "x.jsonl", text))
 
 
+@pytest.mark.parametrize(
+    ("most", "read", "place"),
+    [
+        (3, lambda folder: lnlab.read_table(folder / "t.csv"), "t.csv"),
+        (3, lambda folder: lnlab.read_table(folder / "t.parquet"), "t.parquet"),
+        (3, lambda folder: lnlab.from_frame(pl.read_csv(folder / "t.csv"), axes=["opt"], values=["x"]), "from_frame"),
+        (7, lambda folder: lnlab.from_frame(pl.read_csv(folder / "t.csv"), axes=["opt"]), "from_frame"),
+    ],
+)
+def test_a_table_of_more_numbers_than_a_page_holds_is_refused(tmp_path, monkeypatch, most, read, place):
+    rows = pl.DataFrame({"opt": ["a"] * 4, "seed": range(4), "x": [1.0, 2, 3, 5], "y": [2.0, 3, 5, 7]})
+    rows.write_csv(tmp_path / "t.csv")
+    rows.write_parquet(tmp_path / "t.parquet")
+    for module in ("lnlab.user_tables", "lnlab.recorded.from_table"):
+        monkeypatch.setattr(f"{module}.MOST_ROWS", 8)
+    read(tmp_path)
+    for module in ("lnlab.user_tables", "lnlab.recorded.from_table"):
+        monkeypatch.setattr(f"{module}.MOST_ROWS", most)
+    with pytest.raises(LabError) as refused:
+        read(tmp_path)
+    (issue,) = refused.value.issues
+    assert (issue.code, issue.where.removeprefix(f"{tmp_path}/")) == ("too-large", place)
+
+
 def test_work_grows_with_columns_and_replicates_and_not_with_their_squares():
     """Counted in lines of Python that are run, which no other work on the machine moves."""
 

@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BufferedIOBase
 from itertools import zip_longest
 from pathlib import Path
@@ -13,6 +13,9 @@ from lnlab.issues import Issue
 
 _LARGEST = 1 << 31
 """Bytes of text that are read at most, so that a small compressed file cannot fill the memory."""
+LARGEST_HELD = 1 << 28
+"""Bytes of text of a corpus that is held in memory as a whole. A worker needs ten times as many to encode it."""
+_SHORTER = "name a part of it, such as its first lines"
 _LONGEST = 1 << 20
 """Bytes of one line: more is no sentence."""
 BOM = b"\xef\xbb\xbf"
@@ -27,25 +30,39 @@ def read_lines(path: Path) -> list[str]:
     Raises:
         CorpusError: the file cannot be read, is damaged, is too large, or is not UTF-8.
     """
-    return list(lines_of(path))
+    return list(lines_of(path, LARGEST_HELD))
 
 
-def lines_of(path: Path) -> Iterator[str]:
+def refuse_large(paths: Sequence[Path]) -> None:
+    """Refuse files that are together larger than a corpus in memory.
+
+    Raises:
+        CorpusError: they are.
+    """
+    sizes = {path: path.stat().st_size for path in paths if path.is_file()}
+    if (size := sum(sizes.values())) > LARGEST_HELD:
+        what = f"with it a corpus has {size:,} bytes of text, and at most {LARGEST_HELD:,} are held in memory"
+        raise CorpusError(Issue("too-large", str(max(sizes, key=sizes.__getitem__)), what, _SHORTER))
+
+
+def lines_of(path: Path, largest: int = _LARGEST) -> Iterator[str]:
     """Yield the lines of ``read_lines`` one at a time, so that the file is never in memory as a whole.
+
+    A file with more than ``largest`` bytes of text is refused.
 
     Raises:
         CorpusError: the file cannot be read, is damaged, is too large, or is not UTF-8.
     """
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield from lines_in(file, str(path))
+            yield from lines_in(file, str(path), largest)
     except (EOFError, zlib.error, OSError) as error:
         damaged = isinstance(error, EOFError | zlib.error | gzip.BadGzipFile)
         what = "is not a whole gzip file" if damaged else "cannot be read"
         raise CorpusError(Issue("unreadable", str(path), what, str(error))) from error
 
 
-def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
+def lines_in(file: BufferedIOBase, where: str, largest: int = _LARGEST) -> Iterator[str]:
     """The lines of an open file, which messages call ``where``.
 
     Raises:
@@ -53,13 +70,13 @@ def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
     """
     number = total = 0
     # One byte beyond a limit shows that there is more.
-    while raw := file.readline(min(_LONGEST, _LARGEST - total) + 1):
+    while raw := file.readline(min(_LONGEST, largest - total) + 1):
         number, total = number + 1, total + len(raw)
         if number == 1 and not raw.endswith(NEWLINE) and raw.rstrip(b"\r").count(b"\r") > 1:
             what = "its line ends are CR alone, as on old Macs, so that it is a single line"
             raise CorpusError(Issue("damaged", where, what, "convert its line ends to LF"))
-        if total > _LARGEST:
-            raise CorpusError(Issue("too-large", where, f"holds more than {_LARGEST} bytes of text", "split it"))
+        if total > largest:
+            raise CorpusError(Issue("too-large", where, f"holds more than {largest:,} bytes of text", _SHORTER))
         if len(raw) > _LONGEST:
             what = f"line {number} has more than {_LONGEST} bytes"
             raise CorpusError(Issue("damaged", where, what, "a line is one sentence"))
@@ -89,17 +106,17 @@ def read_pairs(source: Path, target: Path) -> list[Pair]:
     Raises:
         CorpusError: a file cannot be read, there are no lines, or their numbers of lines differ.
     """
-    return list(line_pairs(source, target))
+    return list(line_pairs(source, target, LARGEST_HELD))
 
 
-def line_pairs(source: Path, target: Path) -> Iterator[Pair]:
+def line_pairs(source: Path, target: Path, largest: int = _LARGEST) -> Iterator[Pair]:
     """Yield the pairs of ``read_pairs`` one at a time. Different numbers of lines raise an error only at the end.
 
     Raises:
         CorpusError: a file cannot be read, there are no lines, or their numbers of lines differ.
     """
     sources = targets = 0
-    for one, other in zip_longest(lines_of(source), lines_of(target)):
+    for one, other in zip_longest(lines_of(source, largest), lines_of(target, largest)):
         sources, targets = sources + (one is not None), targets + (other is not None)
         if one is not None and other is not None:
             yield one, other

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lnlab.corpora.corpus import Corpus, Pair, Pairs, corpus_of
 from lnlab.corpora.files.fetch import file_below, file_digest
-from lnlab.corpora.files.lines import read_pairs
+from lnlab.corpora.files.lines import read_pairs, refuse_large
 from lnlab.keys import digest
 from lnlab.registry import Choice, Roots
 
@@ -112,7 +112,7 @@ class NamedFiles:
         """Those of the named files that exist.
 
         Raises:
-            CorpusError: a path leads outside every root.
+            CorpusError: a path leads outside every root, or together the files are too large.
         """
         return [path for path in self._paths(roots, choice) if path]
 
@@ -123,4 +123,6 @@ class NamedFiles:
 
     def _paths(self, roots: Roots, choice: Choice) -> list[Path | None]:
         """The path of each file, None where it is absent."""
-        return [file_below(roots, name) for parameter in self.parameters for name in choice[parameter] or ()]
+        paths = [file_below(roots, name) for parameter in self.parameters for name in choice[parameter] or ()]
+        refuse_large([path for path in paths if path])
+        return paths
