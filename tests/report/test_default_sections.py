@@ -159,6 +159,15 @@ def test_what_a_section_selects_stands_in_its_captions(unarranged):
         assert any(f"validation split, wd {wd}." in caption for caption in captions)
 
 
+def test_a_condition_that_the_others_imply_is_not_in_the_caption(unarranged):
+    rows = [{"opt": o, "lr": lr, "wd": 10 * lr, "seed": s, "f1": s / lr} for o in "ab" for lr in (1, 2) for s in (1, 2)]
+    results = lnlab.from_frame(pl.DataFrame(rows), axes=["opt", "lr", "wd"]).results
+    section = {"kind": "dots", "quantity": "f1", "rows": "opt", "where": {"wd": 10, "lr": 1, "opt": ["a", "b"]}}
+    (part,) = build_parts(replace(unarranged, sections=[section]), results)
+    (chart,) = part.section.charts
+    assert "Shown: learning rate 1." in chart.caption
+
+
 @pytest.mark.parametrize(
     ("where", "says"),
     [

@@ -68,6 +68,7 @@ def changed(results, factor, variant):
 def test_a_reference_may_be_none_of_the_rows(results):
     (chart,) = dots(results, **OF, to={"decoder.cross_attention": False}, called="none").charts
     assert texts(chart)[0] != "reference"
+    assert chart.levels == {"none": 0.0}, "the line of the reference has its name"
     own = {variant: measured(results, variant) for variant in ("post-6-True-target", "post-6-False-target")}
     expected = (own["post-6-True-target"] - own["post-6-False-target"]).mean()
     assert chart.points.filter(series="Post-LN")["estimate"].item() == pytest.approx(expected)

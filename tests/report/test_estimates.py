@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lnlab.errors import ReportError
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.estimates import estimates
 from lnlab.report.words.answer_text import fill_answer
 from tests.report.test_dots import texts
@@ -33,6 +34,20 @@ def test_the_number_on_a_mark_is_that_of_the_answer(verdicts):
         one = replace(verdict, estimate=estimate, low=estimate / 1.3, high=estimate * 1.3, seeds={})
         quoted = fill_answer(f"{{{one.claim}.estimate}}", [one]).replace("\u00a0", " ")
         assert texts(section([one], {"it": one.claim}).charts[0])[0].lstrip("×") == quoted
+
+
+@pytest.mark.parametrize(("near", "side"), [(-0.08, "right"), (0.08, "left")])
+def test_a_number_beside_the_line_without_effect_has_room_on_its_side(verdicts, near, side):
+    numbers = {"near": near, "far": -25 * near}
+    drawn = [replace(verdicts[0], claim=c, measure="exponent", estimate=x, low=x, high=x) for c, x in numbers.items()]
+    spec = spec_with_data(section([replace(one, seeds={}) for one in drawn], {"a": "near", "b": "far"}).charts[0])
+    rows = [row for name, part in spec["datasets"].items() if name.startswith("data") for row in part]
+    (row,) = (row for row in rows if row.get("x") == near and "side" in row)
+    across = (layer["encoding"]["x"] for layer in spec["layer"])
+    low, high = next(x["scale"]["domain"] for x in across if "scale" in x)
+    room = near - low if side == "right" else high - near
+    assert row["side"] == side
+    assert room / (high - low) > len(row["text"]) / 50, "of a phone a letter takes a fiftieth"
 
 
 def test_a_claim_without_a_number_says_its_verdict_in_its_row(verdicts):

@@ -15,6 +15,7 @@ from lnlab.report.data.theory import TheoryLine
 from lnlab.report.figures.findings import change_in_words, exponent_in_words, exponent_range, size_exponents
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.plots import depth_profile, size_plot
+from lnlab.report.words.answer_text import fill_answer
 from lnlab.tables import Results
 
 FULL = {"decoder.cross_attention": True, "model.tied": "target"}
@@ -43,6 +44,23 @@ def test_means_and_bands_are_geometric_student_intervals_over_seeds(results):
     point = chart.points.filter(series="Post-LN", x=4).row(0, named=True)
     assert point["n"] == 10
     assert [math.log(point[k]) for k in ("estimate", "low", "high")] == pytest.approx([logs.mean(), low, high])
+
+
+def test_the_estimate_of_a_claim_stands_below_the_name_of_its_line_or_in_the_caption(results, verdicts):
+    (grows,) = (v for v in verdicts if v.claim == "post_grows")
+    absent = replace(grows, claim="absent", estimate=None)
+    of = {"verdicts": [grows, absent], "quantity": "gradient_norm", "called": "from first to last"}
+    said = fill_answer("×{post_grows.estimate} from first to last", [grows])
+    (chart,) = depth_profile(results, where=SIX, estimates={"Post-LN": "post_grows", "Pre-LN": "absent"}, **of).charts
+    assert [row["label"] for row in chart.names.rows] == ["Pre-LN", "Post-LN↵" + said.replace("from ", "from↵")]
+    assert said not in chart.caption
+    (chart,) = depth_profile(results, where=SIX, estimates={"Post-LN, late": "post_grows"}, **of).charts
+    assert chart.caption.endswith(f"Post-LN, late: {said}.")
+    (chart,) = depth_profile(
+        results, where={**SIX, "placement": "post"}, estimates={"Post-LN": "post_grows"}, **of
+    ).charts
+    assert chart.names is None
+    assert chart.caption.endswith(f"Post-LN: {said}.")
 
 
 def test_the_heading_is_computed_from_the_numbers(results, golden):

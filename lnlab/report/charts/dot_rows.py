@@ -35,7 +35,7 @@ def dot_rows_chart(
         colours: the rows from the top, each with its colour.
         x: the numbers.
         title: of the axis, a line each.
-        texts: ``series x text``: what stands above the marks.
+        texts: ``series x text side``: what stands above the marks, and how it is aligned, see ``side_of``.
         levels: ``x name``: upright lines.
     """
     lines = {name: in_two_lines(name).split(BREAK) for name in colours}
@@ -69,7 +69,7 @@ def dot_rows_chart(
             {"dy": -11, "dx": _AWAY[side], "align": side, "fontSize": 12},
         )
         for side in _AWAY
-        if (beside := [text for text in texts if _side(text, levels, x) == side])
+        if (beside := [text for text in texts if text["side"] == side])
     ]
     halo: dict[str, Any] = {"stroke": PAPER_COLOUR, "strokeWidth": 3, "strokeJoin": "round", "aria": False}
     layers = [
@@ -89,12 +89,12 @@ def dot_rows_chart(
     return vega_lite(drawn) | {"usermeta": {"narrow": (_NARROW_LONG if long else _NARROW_ROW) * len(colours)}}
 
 
-def _side(text: Mapping[str, Json], levels: Sequence[Mapping[str, Json]], x: Axis) -> str:
+def side_of(text: str, at: float, levels: Sequence[Mapping[str, Json]], x: Axis) -> str:
     """How a text above its mark is aligned: beside an upright line that would pass through it, else centred."""
     low, high = (_along(end, x) for end in x.scale["domain"])
-    reach = len(str(text["text"])) * _LETTER
+    reach = len(text) * _LETTER
     for level in levels:
-        away = (_along(text["x"], x) - _along(level["x"], x)) / (high - low)
+        away = (_along(at, x) - _along(level["x"], x)) / (high - low)
         if abs(away) < reach:
             return "left" if away >= 0 else "right"
     return "center"

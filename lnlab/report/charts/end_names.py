@@ -12,6 +12,7 @@ from lnlab.keys import Json
 from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.axes import Axis
 from lnlab.report.theme import TEXT_COLOUR, SeriesStyle
+from lnlab.report.words.wording import even_lines
 
 _LEAST_HEIGHT = 230
 """Pixels of a panel on a phone, the lowest that a line chart becomes: names that are apart there are so everywhere."""
@@ -40,7 +41,9 @@ class EndNames:
     width: int
 
 
-def end_names(points: pl.DataFrame, style: SeriesStyle, x: Axis, y: Axis) -> EndNames | None:
+def end_names(
+    points: pl.DataFrame, style: SeriesStyle, x: Axis, y: Axis, below: Mapping[str, str] | None = None
+) -> EndNames | None:
     """Place the names of lines beside their ends, none over another. None means that a legend is needed.
 
     Args:
@@ -48,6 +51,7 @@ def end_names(points: pl.DataFrame, style: SeriesStyle, x: Axis, y: Axis) -> End
         style: of the series.
         x: the horizontal axis.
         y: the vertical axis.
+        below: what stands below the name, by series.
     """
     drawn = points.filter(pl.col("estimate").is_not_null()).sort("x")
     ends = {
@@ -61,7 +65,8 @@ def end_names(points: pl.DataFrame, style: SeriesStyle, x: Axis, y: Axis) -> End
         return None
     places = {name: (_share(x, at), _share(y, value)) for name, (at, value) in ends.items()}
     across = [place for place, _ in places.values()]
-    labels = {name: in_two_lines(name) for name in style.series}
+    more = {name: BREAK.join(even_lines(text, _MOST_LETTERS)) for name, text in (below or {}).items()}
+    labels = {n: BREAK.join(filter(None, (in_two_lines(n), more.get(n)))) for n in style.series}
     if max(across) - min(across) > _SAME_END or not all(0 <= height <= 1 for _, height in places.values()):
         return None
     widest = max(len(line) for label in labels.values() for line in label.split(BREAK))

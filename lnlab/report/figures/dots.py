@@ -7,14 +7,16 @@ import polars as pl
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import linear_axis, logarithmic_axis
-from lnlab.report.charts.dot_rows import dot_rows_chart
+from lnlab.report.charts.dot_rows import dot_rows_chart, side_of
 from lnlab.report.data.figure import finite_numbers
 from lnlab.report.section import Figure
 from lnlab.report.theme import GREY, MOST_INKED
-from lnlab.report.words.wording import format_interval, without_interval
+from lnlab.report.words.wording import number_on_mark
 
 _LETTER = 0.0155
 """Half of a letter of a number on its mark, as a share of the width that a phone has."""
+_REACH: Mapping[str, tuple[int, int]] = {"center": (-1, 1), "left": (0, 2), "right": (-2, 0)}
+"""Where a text beside its mark begins and ends, in halves of its length, by how it is aligned."""
 _MOST_DECADES = 6
 """Ticks of a logarithmic axis whose words fit side by side on a phone."""
 
@@ -50,33 +52,32 @@ class Dots(Figure):
         return "Large dots", "bar"
 
     def number(self, estimate: float, low: float | None, high: float | None) -> str:
-        """A number on its mark, as an answer quotes it: ``+0.068``, ``×0.40``, ``3.6 × 10⁻⁶``, ``34.7``."""
-        text = without_interval(format_interval(estimate, low, high))
-        if self.times:
-            return text if "×" in text else f"×{text}"
-        return f"+{text}" if self.signed and estimate > 0 else text
+        """A number on its mark."""
+        return number_on_mark(estimate, low, high, times=self.times, signed=self.signed)
 
     def drawing(self) -> dict[str, Json]:
         """As ``charts.dot_rows.dot_rows_chart``, with room for a number above the outermost marks."""
         names, data = self.data.names, self.data
         numbers = [*data.seeds["value"], *finite_numbers(data.points, "estimate", "low", "high"), *self.levels.values()]
+        make = logarithmic_axis if self.on_log_axis else linear_axis
+        levels = [{"x": at, "name": name} for name, at in self.levels.items()]
         texts: list[dict[str, Json]] = []
         span, room = (max(numbers) / min(numbers) if self.on_log_axis else max(numbers) - min(numbers)), []
         for series, estimate, low, high in data.points.select("series", "estimate", "low", "high").iter_rows():
             words = "reference" if series == self.reference else self.number(estimate, low, high)
-            texts.append({"series": series, "x": estimate, "text": words})
-            for share in (-_LETTER * len(words), _LETTER * len(words)):
+            side = side_of(words, estimate, levels, make("", numbers))
+            texts.append({"series": series, "x": estimate, "text": words, "side": side})
+            for share in (_LETTER * len(words) * reach for reach in _REACH[side]):
                 room.append(estimate * span**share if self.on_log_axis else estimate + share * span)
-        x = (logarithmic_axis if self.on_log_axis else linear_axis)("", [*numbers, *room])
+        x = make("", [*numbers, *room])
         if self.on_log_axis and len(x.ticks) > _MOST_DECADES:
             # every second one, and 1 among them, which is often where there is no effect
             x = replace(x, ticks=x.ticks[x.ticks.index(1.0) % 2 if 1.0 in x.ticks else 0 :: 2])
         place = (x.domain[0] * x.domain[1]) ** 0.5 if self.on_log_axis else sum(x.domain) / 2
-        texts += [{"series": name, "x": place, "text": words} for name, words in self.lost.items()]
+        texts += [{"series": name, "x": place, "text": words, "side": "center"} for name, words in self.lost.items()]
         inked = (names if len(names) <= MOST_INKED else (names[0], names[-1])) if self.ink is None else self.ink
         hues = dict(zip(data.style.series, data.style.colours, strict=True))
         colours = {name: hues[name] if name in inked and name != self.reference else GREY for name in names}
-        levels = [{"x": at, "name": name} for name, at in self.levels.items()]
         return dot_rows_chart(colours, x, self.title, texts, levels)
 
 

@@ -1,14 +1,15 @@
 """Numbers over a numeric axis: profiles over depth, numbers over sizes, one number against another, histograms."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
-from lnlab.report.charts.end_names import end_names
+from lnlab.report.charts.end_names import EndNames, end_names
 from lnlab.report.charts.line_charts import Rows, line_panels, lines_chart
 from lnlab.report.data.figure import FigureData, finite_numbers
 from lnlab.report.section import Figure
@@ -31,6 +32,7 @@ class Lines(Figure):
         published: what the source prints, ``series x y source``.
         fits: laws fitted to each series, ``series law x y``. They replace the line through the marks.
         fitted: the names of these laws.
+        ends: numbers in words, by series: below its name at its end, or in the caption where it has none.
     """
 
     x: Axis
@@ -41,6 +43,7 @@ class Lines(Figure):
     published: Rows = ()
     fits: Rows = ()
     fitted: Sequence[str] = ()
+    ends: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def marks(self) -> tuple[str, str]:
@@ -65,10 +68,19 @@ class Lines(Figure):
 
     @property
     def caption(self) -> str:
-        """As that of every figure, with a sentence where series have panels, or stand beside their places."""
+        """As that of every figure, with what its drawing has no room for, or shows in a way of its own."""
         panels = "One panel per variant; grey: all others." if self.in_panels else ""
         apart = "Series at the same position are drawn side by side." if self.apart else ""
-        return " ".join(filter(None, (super().caption, panels, apart)))
+        named = self.data.names if self.names else ()
+        numbers = "; ".join(f"{name}: {text}" for name, text in self.ends.items() if name not in named)
+        return " ".join(filter(None, (super().caption, panels, apart, numbers and f"{numbers}.")))
+
+    @cached_property
+    def names(self) -> EndNames | None:
+        """The names of the lines at their ends. None means a legend, or a panel for each line."""
+        if self.in_panels or len(self.data.panels) > 1 or self.laws or self.fits or self.outlines:
+            return None
+        return end_names(self.points, self.data.style, self.x, self.y, self.ends)
 
     def drawing(self) -> dict[str, Json]:
         """As ``charts.line_charts.lines_chart``, or in a panel for each series where these are many.
@@ -87,7 +99,6 @@ class Lines(Figure):
                 fits=self.fits,
                 fitted=self.fitted,
             )
-        beside = len(self.data.panels) < 2 and not (self.laws or self.fits or self.outlines)
         return lines_chart(
             self.data.panels,
             self.x,
@@ -100,7 +111,7 @@ class Lines(Figure):
             published=self.published,
             fits=self.fits,
             fitted=self.fitted,
-            names=end_names(self.points, self.data.style, self.x, self.y) if beside else None,
+            names=self.names,
             apart=self.apart,
         )
 

@@ -117,7 +117,8 @@ def dots(
             Issue("unknown-name", "ink", f"no row is called {join_words(ink, 'or')}", f"there is {join_words(names)}")
         )
     against = called or labels.get(str(reference)) or _moment(to or {})
-    compared = (f"as a multiple of that of {against}" if log else f"minus that of {against}") if to else ""
+    of = against if reference is None and "step" in (to or {}) else f"of {against}"  # that before training
+    compared = (f"as a multiple of that {of}" if log else f"minus that {of}") if to else ""
     title = [axis_title(quantity, where) if beside is None else _both(quantity, beside)]
     subject = (
         quantity_definition(quantity)
@@ -133,7 +134,8 @@ def dots(
         reference=labels.get(str(reference), ""),
         ink=ink,
         lost={labels[row]: words for row, words in lost.items()},
-        levels={**({"": 1.0 if log else 0.0} if to else {}), **(lines or {})},
+        # a reference that is one of the rows is named there
+        levels={**({"" if is_row else against: 1.0 if log else 0.0} if to else {}), **(lines or {})},
         statistic=mean_statistic(log=log),
         subject=f"{subject} {f'{compared} on the same {seed_word()}' if to else f'by {path_name(rows)}'}",
         notes=(f"Small dots: single {seeds_word()}.",),

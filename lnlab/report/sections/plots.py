@@ -1,18 +1,19 @@
 """A quantity over a number, one line or row of marks for each variant: depth, a size, or another quantity."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from lnlab.analyse.statistics.intervals import t_interval
+from lnlab.claims.claim import Verdict
 from lnlab.claims.laws import GrowthLaw, predicted_log
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis, axis_at_values, logarithmic_axis
-from lnlab.report.data.figure import FigureData, estimate_headings, merged_rows
+from lnlab.report.data.figure import FigureData, estimate_headings, is_finite_number, merged_rows
 from lnlab.report.data.published_marks import PublishedPoints, published_marks
 from lnlab.report.data.series import collect_series, mean_points
 from lnlab.report.data.theory import TheoryLine, theory_lines
@@ -35,6 +36,7 @@ from lnlab.report.words.wording import (
     format_interval,
     join_words,
     nonbreaking,
+    number_on_mark,
 )
 from lnlab.seed_words import seed_word, seeds_word
 from lnlab.select.settings import NothingSelected
@@ -84,6 +86,7 @@ def _plot(
 @sections.register("depth_profile")
 def depth_profile(
     results: Results,
+    verdicts: Sequence[Verdict] = (),
     *,
     quantity: str,
     where: dict[str, Json] | None = None,
@@ -91,17 +94,22 @@ def depth_profile(
     scale: Literal["log", "linear"] = "log",
     theory: list[TheoryLine] | None = None,
     published: PublishedPoints | None = None,
+    estimates: dict[str, str] | None = None,
+    called: str = "",
 ) -> Section:
     """``mean over seeds of the quantity at x, one line per variant``: with the 95 % Student interval as a band.
 
     ``theory`` are formulas of x to compare with, as bounds: ``{law: 1 + x / 2, source: ...}``. ``published`` holds what
     a source prints, ``{series: {x: number}}``, with ``last`` for the last x: rings, or words where they would flatten
-    the lines.
+    the lines. ``estimates`` are claims by the name of their line, whose estimates stand beside it, each before
+    ``called``.
     """
     log = scale == "log"
     data = collect_series(results, quantity, where or {}, x, log=log, panels=True)
     if data.seeds.is_empty():
         return unmeasured(data, quantity)
+    judged = {verdict.claim: verdict for verdict in verdicts}
+    claims = {name: judged[claim] for name, claim in (estimates or {}).items() if claim in judged}
     places = data.points["x"].unique().sort().to_list()
     laws, said = theory_lines(theory or (), data, "l" if x == "layer" else "x", log=log)
     printed, notes = published_marks(published or {}, data, log=log)
@@ -120,9 +128,18 @@ def depth_profile(
         spread="bars" if len(places) <= _MOST_WITH_BARS else "band",
         laws=laws,
         published=printed,
+        ends={name: text for name, one in claims.items() if (text := _beside(one, called))},
         notes=(*said, *notes),
         finding=change_finding(data, quantity, x, place_name(x, where), log=log),
     ).section()
+
+
+def _beside(verdict: Verdict, called: str) -> str:
+    """The estimate of a claim and what it is, ``×7.0 from first to last``, or nothing where it has none."""
+    if not is_finite_number(verdict.estimate):
+        return ""
+    of = {"times": verdict.measure == "ratio", "signed": verdict.measure == "difference"}
+    return f"{number_on_mark(verdict.estimate, verdict.low, verdict.high, **of)} {called}".rstrip()
 
 
 @sections.register("size_plot")

@@ -139,6 +139,24 @@ def without_interval(text: str) -> str:
     return re.sub(r" \[[^]]*]", "", text).partition(",")[0]
 
 
+def number_on_mark(
+    estimate: float, low: float | None, high: float | None, *, times: bool = False, signed: bool = False
+) -> str:
+    """A number beside its mark, as an answer quotes it: ``×0.40``, ``+0.068``, ``3.6 × 10⁻⁶``, ``34.7``.
+
+    Args:
+        estimate: the number.
+        low: lower end of its interval.
+        high: upper end of its interval.
+        times: whether it is a ratio.
+        signed: whether it is a difference.
+    """
+    text = without_interval(format_interval(estimate, low, high))
+    if times:
+        return text if "×" in text else f"×{text}"
+    return f"+{text}" if signed and estimate > 0 else text
+
+
 def nonbreaking(text: str) -> str:
     """A number or an interval that no line break may split, but before its bracket."""
     return text.replace(", ", ",\u00a0").replace(" × ", "\u00a0×\u00a0")
