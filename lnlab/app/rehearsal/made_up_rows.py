@@ -101,8 +101,9 @@ class Rehearsal:
 
     @cached_property
     def all_rows(self) -> pl.DataFrame:
-        """The rows of every stored quantity."""
-        return plain_rows(self.results, parse_selection({}))
+        """The rows of every stored quantity, and of what a section makes a quantity of."""
+        others = [self.results.tables[name] for name in ("spectra", "histograms", "texts")]
+        return pl.concat([plain_rows(self.results, parse_selection({})), *others], how="diagonal_relaxed")
 
     def has_row(self, rows: pl.DataFrame, key: str, value: Json) -> bool:
         """Whether any of the rows of a quantity, as ``rows_of`` and ``all_rows`` have them, meets a condition."""

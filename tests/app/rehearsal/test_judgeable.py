@@ -287,6 +287,15 @@ def test_sections_are_asked_too(said, section, what):
     assert found == [] if what is None else (len(found) == 1 and what in found[0]), found
 
 
+def test_a_section_of_spectra_may_name_the_step_at_which_they_are_taken(said):
+    spectra = "probes: [{kind: hessian_spectrum, at: [0, 9], batches: 1, draws: 2, steps: 4}]\n"
+    section = "report: [{kind: spectral_density, where: {step: 0}}]\n"
+    text = SPEC + TRAINS + "placement: post\nseeds: 6\n" + spectra
+    assert said(text + section) == []
+    (found,) = said(text + section.replace("step: 0", "step: 12"))
+    assert "report.0.where.step: no row has step = 12" in found
+
+
 LEAVES_OUT = "profiles: {small: {model.layers: 2}, trained: {sweep: [{norm: [layer, rms]}], placement: pre}}\n"
 
 
