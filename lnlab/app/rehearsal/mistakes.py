@@ -186,7 +186,8 @@ def _mistakes_in_selection(
     relative = [name for name in (*selection.names, *implied) if quantity_fact({"quantity": name}, "reference")]
     if REFERENCE in conditions:
         issues += reference_mistakes(rehearsal.variants, conditions[REFERENCE])
-        if not relative:
+        # A misspelt quantity, which is told as that, needs no reference either.
+        if not (relative or any(_mistakes_in_quantity(rehearsal, name, selection) for name in selection.names)):
             what = "nothing selected is measured against a reference"
             issues.append(Issue("empty-selection", (REFERENCE,), what, "leave it out"))
     if issues:

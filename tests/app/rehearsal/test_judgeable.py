@@ -84,6 +84,11 @@ def test_a_plausible_selection_passes(said, of, more):
         ("layer: []", {}, "claims.a.of.layer: found []; give at least one value"),
         ("layer: 1, quantity: gradient_nrom", {}, "claims.a.of.quantity: no row has quantity = gradient_nrom; did you"),
         ("layer: 1, quantity: sharpness", {}, "claims.a.of.quantity: no row has quantity = sharpness"),
+        (
+            "layer: 1, quantity: learned_fractoin, reference: best",
+            {},
+            "claims.a.of.quantity: no row has quantity = lea",
+        ),
         ("layer: 1, reference: best", {}, "claims.a.of.reference: nothing selected is measured against a reference"),
         ("layer: null", {}, "claims.a.of"),
     ],
