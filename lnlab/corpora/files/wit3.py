@@ -50,8 +50,10 @@ def locate_release(roots: Roots, names: Sequence[str]) -> list[Path] | None:
                 # Sets of another year have its prefix; the training files have none in any year.
                 prefixes = PREFIXES if name.startswith("TED") else ("",)
                 candidates = (file_below((root,), f"{folder}/{prefix}{name}") for prefix in prefixes)
-                paths += [path for path in candidates if path][:1]
-            if len(paths) == len(names):
+                if (found := next(filter(None, candidates), None)) is None:
+                    break
+                paths.append(found)
+            else:
                 return paths
         for archive in _ARCHIVES:
             if path := file_below((root,), archive):
