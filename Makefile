@@ -80,7 +80,7 @@ keys: $(VENV)/.ready
 
 # The sentences of the program as the tests of today hear them, in tests/golden: read the diff.
 golden: $(VENV)/.ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet -m "" --golden $$(grep -rlw golden tests --include=test_*.py)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet -m "" --golden $$(grep -rlwE 'golden|console' tests --include=test_*.py)
 
 # How often a verdict is wrong with the truth on the edge: the tables of docs/looks_and_margins.md.
 error_rates: $(VENV)/.ready

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from lnlab.cli import main
+from tests.support.golden import Golden, transcript
 from tests.support.this_process import NO_WORKERS
 from tests.support.toy_specs import UNTRAINED, toy_spec
 
@@ -97,6 +98,33 @@ def lnlab(capsys: pytest.CaptureFixture[str]) -> Callable[..., CommandResult]:
         return CommandResult(code, captured.out, captured.err)
 
     return run
+
+
+class Console:
+    """``console("check", "x.yaml")``: a command and what it prints are kept, as a transcript, in tests/golden."""
+
+    def __init__(self, lnlab: Callable[..., CommandResult], golden: Golden) -> None:
+        self.lnlab, self.golden = lnlab, golden
+
+    def __call__(self, *words: object, of: str = "") -> CommandResult:
+        """Run a command. ``of``: of what it prints only the lines that hold this are kept."""
+        said = self.lnlab(*words)
+        out, err = ("".join(line for line in text.splitlines(True) if of in line) for text in (said.out, said.err))
+        assert out + err or not of, said
+        self.golden(transcript(words, said.code, out, err))
+        return said
+
+    def refused(self, *words: object, lines: int = 1) -> str:
+        """Run a command that is refused with so many lines, and prints nothing else: these lines."""
+        said = self(*words)
+        assert (said.code, said.out, said.err.count("\n"), "Traceback" in said.err) == (2, "", lines, False), said
+        return said.err
+
+
+@pytest.fixture
+def console(lnlab: Callable[..., CommandResult], golden: Golden) -> Console:
+    """See ``Console``."""
+    return Console(lnlab, golden)
 
 
 @pytest.fixture

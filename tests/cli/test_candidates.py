@@ -16,18 +16,17 @@ claims:
 """
 
 
-def checked(lnlab, workdir, rates):
+def checked(console, workdir, rates):
     (workdir / "grids.yaml").write_text(toy_spec(SMALLEST, CLAIMS.replace("RATES", rates), seeds=6))
-    return lnlab("check", "grids.yaml")
+    return console("check", "grids.yaml")
 
 
-def test_bests_of_unequal_grids_are_refused_where_they_are_taken(lnlab, workdir):
-    refused = checked(lnlab, workdir, "1e-2")
+def test_bests_of_unequal_grids_are_refused_where_they_are_taken(console, workdir):
+    refused = checked(console, workdir, "1e-2")
     assert refused.code == 2
     places = [line.split(": ")[1] for line in refused.err.splitlines()]
     assert places == ["claims.better.of.quantity", "claims.least.reduce"]
-    assert refused.err.count("2 values on one side and over 3 on another") == 2
 
 
-def test_bests_of_equal_grids_are_compared(lnlab, workdir):
-    assert checked(lnlab, workdir, "1e-2, 1e-1").code == 0
+def test_bests_of_equal_grids_are_compared(console, workdir):
+    assert checked(console, workdir, "1e-2, 1e-1").code == 0

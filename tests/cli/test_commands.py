@@ -52,14 +52,11 @@ def test_check_says_ok_once_a_profile(lnlab):
         ("profiles:\n", "methods: {A: {model.droput: 0.1}}\nprofiles:\n  more: {sweep: [{method: [A]}]}\n"),
     ],
 )
-def test_check_looks_at_profiles_that_nobody_asked_for(lnlab, tmp_path, right, wrong):
+def test_check_looks_at_profiles_that_nobody_asked_for(lnlab, console, tmp_path, right, wrong):
     path = tmp_path / "x.yaml"
     path.write_text(Path("tiny.yaml").read_text().partition("report:")[0] + "profiles:\n  real: {seeds: 1}\n")
     path.write_text(path.read_text().replace(right, wrong))
-    said = lnlab("check", path)
-    assert said.code == 2
-    assert "droput" in said.err
-    assert "did you mean 'dropout'" in said.err
+    assert console("check", path).code == 2
     assert lnlab("check", path, "-s", "seeds=2").code == (2 if "real: {model" in wrong else 0)
 
 
@@ -119,20 +116,14 @@ def test_models_that_differ_in_what_acts_on_them_are_built_once_and_all_of_it_is
     assert len(built) == 2
 
 
-def test_plan_explains_what_is_there_and_what_is_missing(lnlab):
-    whole = lnlab("plan", "tiny.yaml").out
-    assert "holds everything; a run would compute nothing" in whole
-    assert "time: none" in whole
-    more = lnlab("plan", "tiny.yaml", "-s", "seeds=5", "--workers", "2").out
-    for words in (
-        "10 runs: 2 variants x 5 seeds (1-5)",
-        "axis placement: post (5), pre (5)",
-        "holds 6 of 10 measurements; 4 units to do",
-        "4 units: not in the store",
-        "2 claims judged on 5 seeds",
-        "on 2 workers, estimated from the speed of this machine and 6 units of this plan",
-    ):
-        assert words in more
+def test_plan_explains_what_is_there_and_what_is_missing(console, tmp_path):
+    """Cost first, then what is held; variants and claims where they are asked for. Nothing is written."""
+    console("plan", "tiny.yaml")
+    console("plan", "tiny.yaml", "-s", "seeds=5", "--workers", "2")
+    said = console("plan", "tiny.yaml", "--store", tmp_path / "empty")
+    assert [line.partition(":")[0] for line in said.out.splitlines()[:3]] == ["time", "memory", "compute"]
+    console("plan", "tiny.yaml", "-v", "--store", tmp_path / "empty")
+    assert not (tmp_path / "empty").exists()
 
 
 def test_plan_in_json_agrees_with_the_closed_form(lnlab):
@@ -148,17 +139,9 @@ def test_plan_in_json_agrees_with_the_closed_form(lnlab):
 CURVED = ("-s", "probes=[{kind: hessian_spectrum, batches: 2, draws: 1, steps: 8}]", "-s", "seeds=2")
 
 
-@pytest.mark.parametrize(
-    ("machine", "words"),
-    [
-        (2**40, r"per worker at the peak, graphs kept, within \d+ GB$"),
-        (None, r"per worker at the peak, graphs of 4 of 4 measurements recomputed, to stay within [\d.]+ MB$"),
-        (6e8, r"graphs kept, within [\d.]+ MB, 1 worker at once, as memory is for no more$"),
-        (2e8, r"graphs of 4 of 4 measurements recomputed, more than the 200 MB of this machine$"),
-    ],
-)
+@pytest.mark.parametrize("machine", [2**40, None, 6e8, 2e8])
 def test_plan_says_whether_graphs_are_kept_and_for_how_many_workers_there_is_memory(
-    lnlab, weighed, monkeypatch, machine, words
+    lnlab, console, weighed, monkeypatch, machine
 ):
     """Without a number the machine is one with room for two workers who make graphs anew, and not for two who keep."""
     given = (weighed, *CURVED, "--workers", "2")
@@ -170,34 +153,16 @@ def test_plan_says_whether_graphs_are_kept_and_for_how_many_workers_there_is_mem
         assert peaks[1] < peaks[0]
         machine = 2 * (sum(peaks) / 2 + LIBRARIES) / SHARE
     monkeypatch.setattr("lnlab.execute.machine.machine_memory", lambda: int(machine))
-    (line,) = [line for line in lnlab("plan", *given).out.splitlines() if line.startswith("memory: ")]
-    assert re.search(words, line)
+    console("plan", *given, of="memory: ")
 
 
-def test_plan_says_that_the_largest_gpu_has_too_little_memory(lnlab, weighed, monkeypatch):
-    monkeypatch.setattr("lnlab.execute.machine.ThisMachine.gpus", lambda *_: (10**8, 2 * 10**8))
-    said = lnlab("plan", weighed, *CURVED, "--workers", "2")
-    assert "more than the 200 MB of the largest GPU\n" in said.out
-
-
-def test_run_does_not_begin_what_the_machine_has_no_memory_for(lnlab, weighed, monkeypatch):
+def test_what_the_machine_has_no_memory_for_is_not_begun_and_plan_tells_it_of_the_largest_gpu(
+    console, weighed, monkeypatch
+):
     monkeypatch.setattr("lnlab.execute.machine.machine_memory", lambda: 2**27)
-    said = lnlab("run", weighed, *CURVED)
-    assert said.code != 0
-    assert "at its peak, and this machine has 134 MB" in said.err
-    assert "Traceback" not in said.err
-
-
-def test_plan_says_cost_first_and_lists_variants_and_claims_when_asked(lnlab, tmp_path):
-    said = lnlab("plan", "tiny.yaml", "--store", tmp_path / "empty")
-    assert [line.partition(":")[0] for line in said.out.splitlines()[:3]] == ["time", "memory", "compute"]
-    assert "estimated from the speed of this machine" in said.out.splitlines()[0]
-    assert "\nvariant " not in said.out
-    assert "\nclaim " not in said.out
-    verbose = lnlab("plan", "tiny.yaml", "-v", "--store", tmp_path / "empty").out
-    assert "\nvariant placement=post\n" in verbose
-    assert "\nclaim post_above_pre" in verbose
-    assert not (tmp_path / "empty").exists()
+    assert "134 MB" in console.refused("run", weighed, *CURVED)
+    monkeypatch.setattr("lnlab.execute.machine.ThisMachine.gpus", lambda *_: (10**8, 2 * 10**8))
+    assert "200 MB" in console("plan", weighed, *CURVED, "--workers", "2", of="largest GPU").out
 
 
 READS = ("-s", "norm=none", "-s", "init=dt_fixup", "-s", "seeds=1")
@@ -212,9 +177,8 @@ def weighed(tiny):
     return tiny
 
 
-def test_a_plan_shows_the_data_that_inits_read(lnlab, weighed):
-    line = "init dt_fixup: reads every training batch, once per initial state, 2 times"
-    assert line in lnlab("plan", weighed, *WEIGHED).out
+def test_a_plan_shows_the_data_that_inits_read(lnlab, console, weighed):
+    console("plan", weighed, *WEIGHED, of="init ")
     found = lnlab("plan", weighed, *WEIGHED, "--json").json["data_passes"]
     assert found == [{"init": "dt_fixup", "batches": None, "times": 2}]
     assert lnlab("plan", weighed, "--json").json["data_passes"] == []
@@ -231,15 +195,12 @@ def test_what_takes_no_pass_of_the_model_is_planned_and_run_all_the_same(lnlab, 
     assert lnlab("run", weighed, *more, "-w", "1", "--json").json["computed"] == 2
 
 
-def test_an_init_that_lacks_its_placement_is_one_line_with_its_remedy(lnlab, weighed):
-    said = lnlab("check", weighed, "-s", "init=admin")
-    assert said.code == 2
-    assert "init: 'admin' writes a profile into placement 'admin', and no stack has one" in said.err
-    assert "write placement: {kind: admin, start: profiled}" in said.err
-    assert "Traceback" not in said.err
+def test_an_init_that_lacks_its_placement_is_one_line_with_its_remedy(console, weighed):
+    console.refused("check", weighed, "-s", "init=admin")
 
 
-def test_status_counts_by_experiment_and_says_why_something_is_missing(lnlab):
+def test_status_counts_by_experiment_and_knows_a_spec_by_its_text(lnlab, console, ran, tmp_path):
+    """Its last line is the size of the store."""
     *said, size = lnlab("status").out.splitlines()
     assert said == ["tiny: 6 runs: 6 finished", "tiny --profile one: 2 runs: 2 finished"]
     held = [path.stat().st_size for path in Path(".lnlab").rglob("*") if path.is_file()]
@@ -247,17 +208,14 @@ def test_status_counts_by_experiment_and_says_why_something_is_missing(lnlab):
     (found,) = lnlab("status", "tiny.yaml", "--profile", "one", "--json").json
     assert found["runs"] == {"finished": 2}
     assert found["missing"] == {}
-
-
-def test_status_knows_a_spec_by_its_text_under_another_name_too(lnlab, tiny):
-    copied = Path(tiny).with_name("copied.yaml")
-    copied.write_bytes(Path(tiny).read_bytes())
-    assert lnlab("status", str(copied)).out == lnlab("status", str(tiny)).out
+    copied = tmp_path / "copied.yaml"
+    copied.write_bytes(Path("tiny.yaml").read_bytes())
+    assert lnlab("status", copied).out == lnlab("status", "tiny.yaml").out
     copied.write_text(copied.read_text() + "# and a remark\n")
-    assert "was never run in the store" in lnlab("status", str(copied)).err
+    console.refused("status", copied)
 
 
-def test_status_tells_of_damage(lnlab, tiny):
+def test_status_tells_of_damage_and_a_run_heals_it(lnlab, console, tiny):
     lnlab("run", "tiny.yaml", "-w", 1)
     victim = sorted((tiny.parent / ".lnlab" / "trajectories").glob("*/*/*/sites.parquet"))[0]
     victim.write_bytes(victim.read_bytes()[:-9])
@@ -266,15 +224,9 @@ def test_status_tells_of_damage(lnlab, tiny):
     assert "5 finished, 1 missing" in said.out
     assert "damaged" in said.out
     assert lnlab("run", "tiny.yaml", "-w", 1, "--json").json["computed"] == 1
-
-
-def test_status_names_a_plan_that_cannot_be_read_and_a_run_heals_it(lnlab, tiny):
-    lnlab("run", "tiny.yaml", "-w", 1)
     (path,) = (tiny.parent / ".lnlab/plans").glob("*/plan.json")
     path.write_bytes(path.read_bytes()[:-9])
-    damaged, size = lnlab("status").out.splitlines()
-    assert damaged == f"damaged: {path} is truncated or altered; run its spec again: what is finished is kept"
-    assert " files, " in size
+    assert console("status", of="damaged").out.startswith(f"damaged: {path} ")
     again = lnlab("run", "tiny.yaml", "-w", 1, "--json")
     assert (again.code, again.json["computed"]) == (0, 0)
     assert lnlab("status").out.startswith("tiny: 6 runs: 6 finished\n")
@@ -319,48 +271,30 @@ def test_a_piped_list_has_a_line_for_each_piece(lnlab):
     assert pieces == [(entry["kind"], entry["name"]) for entry in lnlab("list", "--json").json]
 
 
-def test_list_of_one_piece_shows_all_that_it_says_of_itself(lnlab):
-    lines = lnlab("list", "placement", "mix").out.splitlines()
-    assert lines[0] == "placement mix, version 1, by lnlab"
-    assert lines[2].startswith("`norm(x + f(x))` in the first floor(a L) of L layers")
-    assert lines[2].endswith("(Li et al., 2025).")
-    assert lines[4] == "`share` is a. The final norm comes after the last layer, unless all layers are Post-LN."
+def test_list_of_one_piece_shows_all_that_it_says_of_itself(lnlab, console):
+    lines = console("list", "placement", "mix").out.splitlines()
     assert lines[-1].split() == ["share", "number", "in", "[0,", "1]", "0.25"]
     shown = lnlab("list", "placement", "mix", "--json").json
     assert (shown["name"], shown["parameters"][0]["default"]) == ("mix", 0.25)
     assert shown["description"].splitlines() == lines[2:5]
+    console.refused("list", "placement", "mxi")
+    console.refused("list", "nrom")
 
 
-def test_list_finds_the_probe_of_a_measured_quantity(lnlab):
-    shown = lnlab("list", "quantity", "hidden_norm_sq").out
-    assert "quantity hidden_norm_sq" in shown
-    assert "measured by probe hidden_norm, in the table sites" in " ".join(shown.split())
-    assert "per dimension" in shown, "its unit"
-    assert "batches" in shown, "the parameters of the probe"
+def test_list_finds_the_probe_of_a_measured_quantity(lnlab, console):
+    console("list", "quantity", "hidden_norm_sq")
     found = lnlab("list", "quantity", "gradient_norm", "--json").json
     assert (found["kind"], found["name"], found["measures"]) == ("probe", "gradient_norm", "gradient_norm")
-    assert "did you mean 'gradient_norm'" in lnlab("list", "quantity", "gradientnorm").err
+    console.refused("list", "quantity", "gradientnorm")
 
 
-def test_list_of_one_corpus_says_whose_it_is_and_where_it_is_to_be_had(lnlab):
-    lines = lnlab("list", "corpus", "ted_dev").out.splitlines()
-    assert lines[2].startswith("`tst2010 + tst2011 | dev2010 | tst2012`: ")
-    assert "licence: CC BY-NC-ND (TED talks)" in lines
-    assert any(line.startswith("source: https://wit3.fbk.eu") for line in lines)
+def test_list_of_corpora_has_labelled_sentences_and_running_text_and_says_whose_each_is(lnlab, console):
+    console("list", "corpus", "ted_dev")
     assert lnlab("list", "corpus", "ted_dev", "--json").json["citation"].startswith("Cettolo et al. 2012, WIT3")
     assert "licence" not in lnlab("list", "placement", "mix", "--json").json
-
-
-def test_the_list_of_corpora_has_labelled_sentences_and_running_text_too(lnlab):
     listed = {(row["kind"], row["name"]) for row in lnlab("list", "corpus", "--json").json}
     assert listed >= {("corpus", "ted_dev"), ("labelled_corpus", "labelled_table"), ("text_corpus", "text")}
     assert "labelled_corpus labelled_table" in lnlab("list", "corpus", "labelled_table").out
-
-
-def test_an_unknown_piece_names_the_nearest(lnlab):
-    said = lnlab("list", "placement", "mxi")
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("lnlab list: no placement is called 'mxi'; did you mean 'mix'?")
 
 
 @pytest.mark.nightly
@@ -370,13 +304,7 @@ def test_list_prints_schema_and_reference(lnlab):
     assert lnlab("list", "--reference").out.startswith("# ")
 
 
-def test_an_unknown_kind_names_the_nearest(lnlab):
-    said = lnlab("list", "nrom")
-    assert said.code == 2
-    assert "did you mean 'norm'" in said.err
-
-
-def test_data_list_says_what_is_generated_and_what_is_absent(lnlab, workdir):
+def test_data_list_says_what_is_generated_and_what_is_absent(lnlab, console, workdir):
     rows = {row["name"]: row for row in lnlab("data", "list", "--json").json}
     assert rows["toy_german_english"]["state"] == "generated"
     assert rows["multi30k"]["state"] == "absent"
@@ -384,12 +312,7 @@ def test_data_list_says_what_is_generated_and_what_is_absent(lnlab, workdir):
     table = lnlab("data", "list").out
     assert "absent, can be fetched" in table
     assert format_quantity(rows["multi30k"]["size"], "B") in table
-
-
-def test_data_fetch_refuses_what_it_cannot_get(lnlab, workdir):
-    said = lnlab("data", "fetch", "toy_german_english")
-    assert (said.code, said.out) == (2, "")
-    assert "multi30k" in said.err
+    console.refused("data", "fetch", "toy_german_english")
 
 
 def test_json_listings_are_json(lnlab):

@@ -120,22 +120,17 @@ def test_the_shortest_list_stands_first(lnlab, repository):
     assert len(lengths) > 1
 
 
-@pytest.mark.parametrize(
-    ("sides", "message"),
-    [
-        (("specs/tiny.yaml", "nothing"), "nothing: there is no such file or folder; name a spec, a lock"),
-        (("specs/tiny.yaml", "alone/tiny.lock"), "reports/tiny/data/experiment.json: cannot be read: there is no such"),
-        (("specs/tiny.yaml", "specs"), "specs: is a folder without data/experiment.json"),
-        (("HEAD:specs/tiny.yaml", "specs/tiny.yaml"), "HEAD:specs/tiny.yaml: there is no such file or folder"),
-    ],
-)
-def test_a_wrong_side_is_one_line(lnlab, repository, sides, message):
+def test_a_wrong_side_is_one_line(console, repository):
     Path("alone").mkdir()
     shutil.copy("specs/tiny.lock", "alone")
     Path("reports").rename("pages")
-    refused = lnlab("diff", *sides)
-    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-    assert message in refused.err
+    for sides in (
+        ("specs/tiny.yaml", "nothing"),
+        ("specs/tiny.yaml", "alone/tiny.lock"),
+        ("specs/tiny.yaml", "specs"),
+        ("HEAD:specs/tiny.yaml", "specs/tiny.yaml"),
+    ):
+        console.refused("diff", *sides)
 
 
 @pytest.mark.nightly
@@ -165,6 +160,6 @@ def test_git_finds_the_commit_that_moved_a_verdict(repository, once, client, tmp
     for step in (["start", "HEAD", "HEAD~4"], ["run"]):
         line = ["sh", "-c", command] if step == ["run"] else [*GIT, "bisect", *step]
         found = subprocess.run(line, check=True, capture_output=True, text=True)
-    assert re.search(r"is the first '?bad'? commit", found.stdout), found.stdout
+    assert re.search(r"is the first .?bad", found.stdout), found.stdout
     culprit = subprocess.run(["git", "log", "-1", "--format=%s", "bisect/bad"], capture_output=True, text=True)
     assert culprit.stdout.strip() == "version 4"

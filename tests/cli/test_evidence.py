@@ -1,10 +1,12 @@
 """A spec that cites claims of another: from its report, by digest, missing where there is none, and on its page."""
 
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from lnlab.cli import main
 from lnlab.keys import digest_bytes
 from lnlab.tables import frame
 from tests.cli.conftest import TINY
@@ -55,14 +57,16 @@ def verdicts(said):
     return {verdict["claim"]: verdict["verdict"] for verdict in said.json["verdicts"]}
 
 
-def test_what_is_missing_is_not_testable_and_what_appears_is_read_without_computing_anything(lnlab, citing, workdir):
+def test_what_is_missing_is_not_testable_and_what_appears_is_read_without_computing_anything(
+    lnlab, citing, workdir, golden
+):
     said = lnlab("run", "citing.yaml", "--json", "-q")
     assert said.code == 0, said.err
     assert verdicts(said) == {"agreement": "undecided", "seen": "not testable here", "cut": "contradicted"}
-    assert "reports/tiny/real is not there" in said.out
+    golden(said.json["verdicts"][1]["reason"])
 
     write_verdicts(workdir / "reports", ("far_above", "supported"))
-    assert "reports/tiny/real is older than this claim" in lnlab("run", "citing.yaml", "--json", "-q").out
+    golden(lnlab("run", "citing.yaml", "--json", "-q").json["verdicts"][1]["reason"])
 
     for word, agreement in (("supported", "contradicted"), ("contradicted", "supported"), ("undecided", "undecided")):
         write_verdicts(workdir / "reports", ("far_above", "supported"), ("post_above_pre", word))
@@ -71,14 +75,14 @@ def test_what_is_missing_is_not_testable_and_what_appears_is_read_without_comput
         assert said.json["computed"] == 0
 
 
-def test_the_plan_names_what_it_reads_with_its_digest(lnlab, citing, workdir):
-    assert "cites tiny, real: it has no report" in lnlab("plan", "citing.yaml").out.splitlines()
+def test_the_plan_names_what_it_reads_with_its_digest(lnlab, console, citing, workdir):
+    console("plan", "citing.yaml", of="cites ")
     path = write_verdicts(workdir / "reports", ("post_above_pre", "supported"))
-    assert "cites tiny, real: its report" in lnlab("plan", "citing.yaml").out.splitlines()
+    console("plan", "citing.yaml", of="cites ")
     assert lnlab("plan", "citing.yaml", "--json").json["cited"] == {str(path): digest_bytes(path.read_bytes())}
 
 
-def test_the_plan_depends_on_the_file_that_it_read_and_a_report_on_another_is_refused(lnlab, citing, workdir):
+def test_the_plan_depends_on_the_file_that_it_read_and_a_report_on_another_is_refused(lnlab, console, citing, workdir):
     plans = []
     for word in ("supported", "contradicted"):
         path = write_verdicts(workdir / "reports", ("post_above_pre", word))
@@ -87,46 +91,35 @@ def test_the_plan_depends_on_the_file_that_it_read_and_a_report_on_another_is_re
     assert lnlab("report", "citing.yaml", "-q").code == 0
 
     write_verdicts(workdir / "reports", ("post_above_pre", "undecided"))
-    said = lnlab("report", "citing.yaml", "-q")
-    assert said.code == 2
-    assert "was changed since it was run" in said.err or "has changed since this was run" in said.err
+    console.refused("report", "citing.yaml", "-q")
     path.unlink()
     assert lnlab("report", "citing.yaml", "-q").code == 2
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "problem"),
+    ("old", "new", "at"),
     [
-        ("{tiny:", "{tinny:", "'tinny': there is no such spec, here or among the shipped ones; did you mean 'tiny'?"),
-        (
-            "[post_above_pre]",
-            "[post_abov_pre]",
-            "no claim of 'tiny' is called 'post_abov_pre'; did you mean 'post_above_pre'?",
-        ),
-        ("{tiny:", "{citing:", "a spec cannot cite itself; name a claim of another spec"),
-        ("[post_above_pre]}", "[post_above_pre]}, profile: paper", "'tiny' has no profile 'paper'"),
-        (
-            "title:",
-            "related: {tinny: x}\ntitle:",
-            "related: unknown key 'tinny': there is no such spec; did you mean 'tiny'?",
-        ),
-        ("observed: seen", "observed: sen", "no claim is called 'sen'; did you mean 'seen'?"),
-        ("arrow: [x, y]", "arrow: [x, z]", "no node is called 'z'"),
+        ("{tiny:", "{tinny:", "evidence"),
+        ("[post_above_pre]", "[post_abov_pre]", "evidence"),
+        ("{tiny:", "{citing:", "evidence"),
+        ("[post_above_pre]}", "[post_above_pre]}, profile: paper", "profile"),
+        ("title:", "related: {tinny: x}\ntitle:", "related"),
+        ("observed: seen", "observed: sen", "edges"),
+        ("arrow: [x, y]", "arrow: [x, z]", "edges"),
     ],
 )
-def test_what_does_not_exist_is_one_line_with_its_place(lnlab, citing, old, new, problem):
+def test_what_does_not_exist_is_one_line_with_its_place(console, citing, old, new, at):
     citing.write_text(citing.read_text().replace(old, new, 1))
-    said = lnlab("check", "citing.yaml")
+    said = console("check", "citing.yaml")
     assert said.code == 2
-    lines = [line for line in said.err.splitlines() if problem in line]
+    lines = [line for line in said.err.splitlines() if at in line]
     assert lines, said.err
     assert all(line.startswith("citing.yaml:") for line in lines)
 
 
-def test_who_cites_is_not_cited(lnlab, citing, workdir):
+def test_who_cites_is_not_cited(console, citing, workdir):
     (workdir / "third.yaml").write_text(CITING.replace("{tiny: [post_above_pre]}", "{citing: [seen]}, profile: one"))
-    said = lnlab("check", "third.yaml")
-    assert "the claim 'seen' of 'citing' itself cites other claims; cite those" in said.err
+    assert "'seen' of 'citing'" in console("check", "third.yaml").err
 
 
 def test_a_report_without_its_spec_at_hand_can_be_cited(lnlab, citing, workdir):
@@ -137,12 +130,23 @@ def test_a_report_without_its_spec_at_hand_can_be_cited(lnlab, citing, workdir):
     assert verdicts(lnlab("run", "citing.yaml", "--json", "-q"))["seen"] == "supported"
 
 
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A folder with a report that read another's verdict; no test changes it."""
+    folder = tmp_path_factory.mktemp("citing")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("tiny.yaml").write_text(TINY)
+        Path("citing.yaml").write_text(CITING)
+        write_verdicts(Path("reports"), ("far_above", "supported"), ("post_above_pre", "supported"))
+        assert [main([*words, "citing.yaml", "-q"]) for words in (["run"], ["report"])] == [0, 0]
+    return folder
+
+
 @pytest.fixture
-def page(lnlab, citing, workdir):
-    """The folder of a report that read another's verdict."""
-    write_verdicts(workdir / "reports", ("far_above", "supported"), ("post_above_pre", "supported"))
-    assert lnlab("run", "citing.yaml", "-q").code == 0
-    assert lnlab("report", "citing.yaml", "-q").code == 0
+def page(drawn, workdir):
+    """A copy of it as the working folder: the folder of the report."""
+    shutil.copytree(drawn, workdir, dirs_exist_ok=True)
     return workdir / "reports" / "citing"
 
 
@@ -177,17 +181,15 @@ def test_a_report_made_again_reads_its_neighbours_and_else_what_it_keeps(lnlab, 
     assert evidence(page)["verdict"] == "contradicted"
 
 
-@pytest.mark.parametrize("damage", [b"no table", b"PAR1 and nothing PAR1", None])
 @pytest.mark.parametrize("words", [["run", "citing.yaml", "-q"], ["report", "--from", "reports/citing", "-q"]])
-def test_a_damaged_report_that_is_cited_is_one_line_with_its_place(lnlab, page, workdir, damage, words):
+def test_a_damaged_report_that_is_cited_is_one_line_with_its_place(lnlab, page, workdir, words):
     verdicts = workdir / "reports/tiny/real/data/verdicts.parquet"
-    if damage is None:  # a table with other columns
-        pl.DataFrame({"claim": ["post_above_pre"]}).write_parquet(verdicts)
-    else:
+    pl.DataFrame({"claim": ["post_above_pre"]}).write_parquet(other := workdir / "other.parquet")
+    for damage in (b"no table", b"PAR1 and nothing PAR1", other.read_bytes()):
         verdicts.write_bytes(damage)
-    said = lnlab(*words)
-    assert (said.code, said.err.count("\n")) == (2, 1), said.err
-    assert "reports/tiny/real/data/verdicts.parquet: cannot be read: " in said.err
+        said = lnlab(*words)
+        assert (said.code, said.err.count("\n")) == (2, 1), said.err
+        assert "reports/tiny/real/data/verdicts.parquet: " in said.err
 
 
 @pytest.mark.parametrize("content", [b"no table", b""])

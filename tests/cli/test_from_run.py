@@ -102,32 +102,26 @@ def test_a_chain_is_computed_from_its_beginning(plan, tmp_path):
     assert [unit.origin.trajectory for unit in middle.trajectories] == keys(first)
 
 
-def test_what_cannot_be_begun_with_is_refused_in_a_line(plan, tmp_path):
-    assert "no spec is called 'pretrian', here or among the shipped ones; did you mean 'pretrain'?" in refusal(
-        plan, continued("init: {kind: from_run, spec: pretrian}\n")
-    )
+def test_what_cannot_be_begun_with_is_refused_in_a_line(plan, tmp_path, golden):
+    begun = "init: {{kind: from_run, spec: {}}}\n".format
     swept = PRETRAIN + "sweep: {a: {optimizer.lr: [0.5, 0.25]}}\n"
-    assert "2 of the 2 variants of 'pretrain' match" in refusal(plan, continued(), swept)
-    chosen = continued("init: {kind: from_run, spec: pretrain, where: {optimizer.lr: 0.5}}\n")
+    chosen = continued(begun("pretrain, where: {optimizer.lr: 0.5}"))
     assert keys(plan(chosen, swept)) == keys(plan(continued()))
-    assert "has 6 training steps; write a step from 1 to 6" in refusal(
-        plan, continued("init: {kind: from_run, spec: pretrain, at: 7}\n")
-    )
-    assert "does not train; name one that trains" in refusal(
-        plan, continued(), PRETRAIN.replace("steps: 6, evaluate: [0, 2, 6]", "steps: 0").replace("[4, 6]", "[0]")
-    )
-    tuned = swept + "choose: {optimizer.lr: best, seeds: [9]}\n"
-    assert "chooses optimizer.lr on tuning seeds" in refusal(plan, continued(), tuned)
-    assert "'pretrain' has a mistake:" in refusal(plan, continued(), PRETRAIN.replace("post", "past"))
+    untrained = PRETRAIN.replace("steps: 6, evaluate: [0, 2, 6]", "steps: 0").replace("[4, 6]", "[0]")
     inside = "init: {kind: zero_qk, of: {kind: from_run, spec: pretrain}}\n"
-    assert "'from_run' is inside another init" in refusal(plan, continued(inside))
-
-
-def test_a_spec_that_leads_back_to_itself_is_refused(plan, tmp_path):
-    assert "its runs would start from themselves: pretrain -> pretrain" in refusal(plan, continued(), FROM + PRETRAIN)
-    (tmp_path / "one.yaml").write_text(continued("init: {kind: from_run, spec: two}\n"))
-    text = continued("init: {kind: from_run, spec: one}\n")
-    assert "its runs would start from themselves: two -> one -> two" in refusal(plan, text, name="two")
+    for arguments in (
+        [continued(begun("pretrian"))],
+        [continued(), swept],
+        [continued(begun("pretrain, at: 7"))],
+        [continued(), untrained],
+        [continued(), swept + "choose: {optimizer.lr: best, seeds: [9]}\n"],
+        [continued(), PRETRAIN.replace("post", "past")],
+        [continued(inside)],
+        [continued(), FROM + PRETRAIN],
+    ):
+        golden(refusal(plan, *arguments))
+    (tmp_path / "one.yaml").write_text(continued(begun("two")))
+    golden(refusal(plan, continued(begun("one")), name="two"))
 
 
 @pytest.fixture
@@ -196,20 +190,18 @@ def test_of_a_part_the_rest_begins_as_another_init_has_it_and_all_is_counted(lnl
     assert sentence in Path("page/index.html").read_text()
 
 
-def test_models_that_do_not_fit_are_refused_before_anything_runs(lnlab, workdir):
+def test_models_that_do_not_fit_are_refused_before_anything_runs(console, workdir):
     Path("pretrain.yaml").write_text(PRETRAIN.replace("d_ff: 16", "d_ff: 32"))
     Path("tuned.yaml").write_text(continued())
-    outcome = lnlab("check", "tuned.yaml")
-    assert outcome.code != 0
-    assert "has the shape (16, 8) here and (32, 8) in the run of 'pretrain'" in outcome.err
+    assert "(16, 8) here and (32, 8)" in console("check", "tuned.yaml").err
     Path("tuned.yaml").write_text(continued("init: {kind: from_run, spec: pretrain, parts: [encodr]}\n"))
-    assert "no parameter of this model is in 'encodr'" in lnlab("check", "tuned.yaml").err
+    assert "'encodr'" in console("check", "tuned.yaml").err
 
 
-def test_a_part_may_have_another_name_there(lnlab, workdir):
+def test_a_part_may_have_another_name_there(console, workdir):
     Path("pretrain.yaml").write_text(PRETRAIN.replace("layers: 1", "layers: 2"))
     init = "init: {kind: from_run, spec: pretrain, parts: {encoder.layers.0: encoder.layers.1}, of: xavier_uniform}\n"
     Path("tuned.yaml").write_text(continued(init))
-    assert lnlab("check", "tuned.yaml").code == 0
+    assert console("check", "tuned.yaml").code == 0
     Path("tuned.yaml").write_text(continued(init.replace("layers.1}", "layers.2}")))
-    assert "the run of 'pretrain' has no parameter 'encoder.layers.2." in lnlab("check", "tuned.yaml").err
+    assert "'encoder.layers.2." in console("check", "tuned.yaml").err

@@ -59,9 +59,8 @@ def test_every_command_works_in_a_folder_of_any_name(lnlab, workdir, name):
     assert json.loads(Path(out, "data/experiment.json").read_text())["name"] == "tiny"
 
 
-@pytest.mark.parametrize("name", ["é σ.yaml".encode(), b"{a}.yaml", b"[x].yaml"])
-def test_a_spec_of_any_name_that_every_system_holds_runs_and_is_reported(lnlab, workdir, name):
-    spec = os.fsdecode(name)
+def test_a_spec_of_any_name_that_every_system_holds_runs_and_is_reported(lnlab, workdir):
+    spec = "é σ {a} [x].yaml"
     Path(spec).write_text(TINY)
     for words in (("check", spec), ("run", spec, "-w", 1, "-q"), ("report", spec), ("index",)):
         said = lnlab(*words)

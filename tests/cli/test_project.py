@@ -60,28 +60,24 @@ def test_a_profile_that_a_spec_does_not_have_is_not_asked_of_it(lnlab, project):
 
 
 @pytest.mark.parametrize(
-    ("text", "messages"),
+    ("text", "keys"),
     [
-        ('sotre = "x"', ["lnlab.toml: sotre: is not a key of lnlab.toml; did you mean 'store'?"]),
-        ('[store]\npath = "x"', ["lnlab.toml: store: is {'path': 'x'}; write store ="]),
-        (
-            "store = 3\nremot = 1",
-            ["lnlab.toml: store: is 3", "lnlab.toml: remot: is not a key of lnlab.toml; did you mean 'remote'?"],
-        ),
-        ('data = "x"', ["lnlab.toml: data: is 'x'; write data = [\"data\"]"]),
-        ("data = [1]", ["lnlab.toml: data: is [1]; write data ="]),
-        ('profile = ""', ["lnlab.toml: profile: is ''; write profile ="]),
-        ('store = "a\\u0000b"', ["lnlab.toml: store: has a character that no path may have"]),
-        ("store = ", ["lnlab.toml: is no TOML: "]),
-        ("x = " + "[" * 5_000, ["lnlab.toml: is no TOML: "]),
-        (b'store = "\xff"', ["lnlab.toml: is not UTF-8; save it as UTF-8"]),
-        ("#" * 70_000, ["lnlab.toml: has 70,000 bytes; a project file has at most 65,536"]),
+        ('sotre = "x"', ["sotre"]),
+        ('[store]\npath = "x"', ["store"]),
+        ("store = 3\nremot = 1", ["store", "remot"]),
+        ('data = "x"', ["data"]),
+        ("data = [1]", ["data"]),
+        ('profile = ""', ["profile"]),
+        ('store = "a\\u0000b"', ["store"]),
+        ("store = ", [""]),
+        ("x = " + "[" * 5_000, [""]),
+        (b'store = "\xff"', [""]),
+        ("#" * 70_000, [""]),
     ],
+    ids=range(11),
 )
-def test_a_mistake_in_it_is_a_line_each(lnlab, project, text, messages):
+def test_a_mistake_in_it_is_a_line_each(console, project, text, keys):
     (project / "lnlab.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
-    refused = lnlab("run", project / "specs" / "tiny.yaml")
-    lines = refused.err.splitlines()
-    assert (refused.code, len(lines)) == (2, len(messages)), refused.err
-    for message in messages:
-        assert any(message in line for line in lines), refused.err
+    refused = console.refused("run", project / "specs" / "tiny.yaml", lines=len(keys)).splitlines()
+    for line, key in zip(sorted(refused), sorted(keys), strict=True):
+        assert f"lnlab.toml: {key}" in line

@@ -39,6 +39,9 @@ def repository(tiny, monkeypatch):
     return tiny.parent
 
 
+NOWHERE = "no commit of a repository"  # docs/committing.md, and a line of the page
+
+
 def said(lnlab, *words):
     assert lnlab("report", "tiny.yaml", *words, "--out", "page", "-q", "--replace").code == 0
     return read_folder(Path("page"))[0].provenance
@@ -74,7 +77,7 @@ def test_what_is_judged_again_was_started_where_its_runs_were(lnlab, repository)
 
 def test_without_a_repository_the_page_says_so(lnlab, tiny):
     assert lnlab("run", "tiny.yaml", "-q", "-w", 1).code == 0
-    assert said(lnlab)["note"] == "no commit of a repository"
+    assert said(lnlab)["note"] == NOWHERE
 
 
 def test_a_long_patch_is_cut_and_says_so(repository, monkeypatch):
@@ -105,4 +108,4 @@ def test_files_of_another_folder_are_in_no_patch(repository, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     (other / "notes.txt").write_text("secret\n")
     git("config", "core.worktree", str(other))
-    assert provenance.provenance_of_run(())["note"] == "no commit of a repository"
+    assert provenance.provenance_of_run(())["note"] == NOWHERE

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import time
@@ -24,7 +25,12 @@ from lnlab.store.records.checksummed import to_checksummed_json
 from lnlab.store.store import Store
 from tests.support.results_digest import results_digest
 
-PULLED = "6 units pulled, 0 in the store already\n"
+
+def pulled(lnlab, *more, spec="tiny.yaml", place="remote"):
+    """How many units a pull brought, and how many were in the store already."""
+    said = lnlab("pull", spec, place, *more)
+    assert (said.code, said.out.count("\n")) == (0, 1), said.err
+    return tuple(map(int, re.findall(r"\d+", said.out)))
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +78,7 @@ def test_what_was_pushed_is_not_computed_again_and_gives_the_same_results(lnlab,
     again = lnlab("push", "tiny.yaml", stranger / place if place == "another" else place)
     assert again.out.endswith("; nothing sent\n")
     monkeypatch.chdir(stranger)
-    pulled = lnlab("pull", "tiny.yaml", place)
-    assert (pulled.code, pulled.out) == (0, PULLED), pulled.err
+    assert pulled(lnlab, place=place) == (6, 0)
     ran = lnlab("run", "tiny.yaml", "--json", "-w", 1).json
     assert (ran["computed"], ran["reused"]) == (0, 6)
     assert results_of(once) == results_of(stranger)
@@ -94,42 +99,35 @@ def test_names_there_are_digests_of_their_content_and_nothing_is_of_the_machine(
 
 def test_a_second_pull_changes_nothing_and_a_part_is_filled_up(lnlab, stranger):
     assert lnlab("run", "tiny.yaml", "-p", "one", "-q", "-w", 1).code == 0
-    assert lnlab("pull", "tiny.yaml", "remote").out == "4 units pulled, 2 in the store already\n"
+    assert pulled(lnlab) == (4, 2)
     before = snapshot()
-    assert lnlab("pull", "tiny.yaml", "remote").out == "0 units pulled, 6 in the store already\n"
+    assert pulled(lnlab) == (0, 6)
     assert snapshot() == before
 
 
-def test_another_profile_or_text_finds_the_units_that_it_has_in_common(lnlab, stranger):
-    assert lnlab("pull", "tiny.yaml", "remote", "-p", "one").out.startswith("2 units pulled")
+def test_another_profile_or_text_finds_the_units_that_it_has_in_common(lnlab, console, stranger):
+    assert pulled(lnlab, "-p", "one") == (2, 0)
     Path("renamed.yaml").write_text(Path("tiny.yaml").read_text().replace("Does it run?", "Does it?"))
-    assert lnlab("pull", "renamed.yaml", "remote").out == "4 units pulled, 2 in the store already\n"
-    more = lnlab("pull", "tiny.yaml", "remote", "-s", "seeds=4")
-    assert more.out == "0 units pulled, 6 in the store already\n"
-    assert "2 units not there: lnlab run tiny.yaml -s seeds=4 computes the rest" in more.err
+    assert pulled(lnlab, spec="renamed.yaml") == (4, 2)
+    assert "lnlab run tiny.yaml -s seeds=4" in console("pull", "tiny.yaml", "remote", "-s", "seeds=4").err
 
 
-def test_units_that_were_computed_otherwise_stay_there(lnlab, stranger):
-    nothing = lnlab("pull", "tiny.yaml", "remote", "-s", "model.d_ff=64")
-    assert (nothing.code, nothing.err.count("\n")) == (2, 1)
-    assert "remote: has no run of tiny.yaml as it is computed here; other versions of lnlab" in nothing.err
+def test_units_that_were_computed_otherwise_stay_there(console, stranger):
+    console.refused("pull", "tiny.yaml", "remote", "-s", "model.d_ff=64")
     assert snapshot() == {}
 
 
-def test_only_finished_units_are_pushed(lnlab, tiny):
+def test_only_finished_units_are_pushed(lnlab, console, tiny):
     assert lnlab("run", "tiny.yaml", "-p", "one", "-q", "-w", 1).code == 0
     store = Store(Path(".lnlab").absolute())
     runs = store.results(find_plan(store.root, tiny, "one").digest).runs
     for folder in Path(".lnlab/trajectories").glob(f"??/{runs['trajectory'][0]}"):
         shutil.rmtree(folder)
-    done = lnlab("push", "tiny.yaml", "there", "-p", "one")
-    assert "1 unit left out: not finished" in done.err
-    assert done.out.startswith("1 unit at there; 1 segment (")
+    assert console("push", "tiny.yaml", "there", "-p", "one").out.startswith("1 unit at there; 1 segment (")
     for folder in Path(".lnlab/trajectories").glob("??/*"):
         shutil.rmtree(folder)
-    nothing = lnlab("push", "tiny.yaml", "nowhere", "-p", "one")
-    assert (nothing.code, Path("nowhere").exists()) == (2, False)
-    assert "no unit of it is finished" in nothing.err
+    console.refused("push", "tiny.yaml", "nowhere", "-p", "one")
+    assert not Path("nowhere").exists()
 
 
 def test_a_push_that_was_killed_goes_on_and_sends_nothing_twice(once, stranger, lnlab, forked, monkeypatch):
@@ -161,12 +159,11 @@ def test_a_pull_that_was_cut_off_goes_on_where_it_was(lnlab, stranger, monkeypat
 
     monkeypatch.setattr("lnlab.app.stores.pulling.TRANSFER_THREADS", 1)
     monkeypatch.setattr(remote.Remote, "read", reads)
-    cut = lnlab("pull", "tiny.yaml", "remote")
-    assert (cut.code, cut.err) == (2, "remote: the line was cut\n")
+    assert lnlab("pull", "tiny.yaml", "remote").code == 2
     assert not Path(".lnlab/packs").exists()
     assert {path.name for path in Path(".lnlab/arrivals").iterdir()} - {"lock"} == {Path(name).name for name in arrived}
     assert len(arrived) >= 3
-    assert lnlab("pull", "tiny.yaml", "remote").out == PULLED
+    assert pulled(lnlab) == (6, 0)
     assert len(arrived) == len(set(arrived)) == 6
 
 
@@ -371,7 +368,7 @@ def test_what_a_place_holds_beside_is_nobodys(lnlab, stranger):
         path.write_text("evil")
     Path("remote/manifests/evil").mkdir()
     Path("remote/manifests/" + "a" * 64).symlink_to("/")
-    assert lnlab("pull", "tiny.yaml", "remote").out == PULLED
+    assert pulled(lnlab) == (6, 0)
 
 
 def test_of_random_flips_of_a_byte_none_enters_and_none_crashes(lnlab, stranger):
@@ -385,7 +382,8 @@ def test_of_random_flips_of_a_byte_none_enters_and_none_crashes(lnlab, stranger)
         path.write_bytes(changed)
         refused = lnlab("pull", "tiny.yaml", "remote")
         assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-        assert refused.err.startswith(f"{path.as_posix()}: is not what its name says; nothing was written")
+        assert refused.err.startswith(f"{path.as_posix()}: ")
+        assert "nothing was written" in refused.err
         assert snapshot() == {}
         path.write_bytes(content)
 
@@ -399,20 +397,18 @@ def test_a_damaged_segment_is_sent_again_once_it_is_removed(lnlab, once, strange
     assert damaged.read_bytes() == content
 
 
-def test_more_than_the_limit_is_refused_before_it_is_read(lnlab, stranger):
+def test_more_than_the_limit_is_refused_before_it_is_read(console, stranger):
     def large(fields):
         for unit in fields["units"]:
             unit[1][0][2][1][1] = 60 * 2**20
 
     change_manifest(stranger / "remote", large)
-    refused = lnlab("pull", "tiny.yaml", "remote", "--limit", "0.25")
-    assert refused.code == 2
-    assert "remote: 378 MB would be read, rows counted as in memory, and 268 MB may be" in refused.err
-    assert "; allow more with --limit" in refused.err
+    refused = console.refused("pull", "tiny.yaml", "remote", "--limit", "0.25")
+    assert re.findall(r"[\d.]+ MB", refused) == ["378 MB", "268 MB"]
     assert snapshot() == {}
 
 
-def test_equal_rows_count_as_in_memory_and_manifests_count_too(lnlab, stranger, monkeypatch):
+def test_equal_rows_count_as_in_memory_and_manifests_count_too(console, stranger, monkeypatch):
     """What is small there and large here is refused before it is here."""
     change_rows(
         stranger / "remote", lambda t: t.head(1).select(pl.all().repeat_by(1_000_000).explode()), compression="zstd"
@@ -425,10 +421,8 @@ def test_equal_rows_count_as_in_memory_and_manifests_count_too(lnlab, stranger, 
         return rows
 
     monkeypatch.setattr("lnlab.app.stores.unit_checks.pl.scan_parquet", scanned)
-    refused = lnlab("pull", "tiny.yaml", "remote", "--limit", "0.05")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "53.7 MB" in console.refused("pull", "tiny.yaml", "remote", "--limit", "0.05")
     assert "tensor" not in unfolded
-    assert "would be read, rows counted as in memory, and 53.7 MB may be" in refused.err
     for number in range(3):
         content = canonical(
             {"format": 1, "units": [[f"{number:020x}", [["0-" + "a" * 24, "b" * 64, [["record.json", 1]]]]]]}
@@ -437,9 +431,7 @@ def test_equal_rows_count_as_in_memory_and_manifests_count_too(lnlab, stranger, 
         other.mkdir()
         padded = content.encode() + b" " * 500_000
         (other / digest_bytes(padded)).write_bytes(padded)
-    asked = lnlab("pull", "tiny.yaml", "remote", "-s", "seeds=4", "--limit", "0.001")
-    assert (asked.code, asked.err.count("\n")) == (2, 1)
-    assert "would be read, rows counted as in memory, and 1.07 MB may be" in asked.err
+    assert "1.07 MB" in console.refused("pull", "tiny.yaml", "remote", "-s", "seeds=4", "--limit", "0.001")
     # What has arrived stays for the same command with more allowed.
     assert {name.partition("/")[0] for name in snapshot()} == {"arrivals"}
 
@@ -478,14 +470,12 @@ def test_interrupted_at_any_operation_the_store_is_as_it_was_or_whole(lnlab, str
             break
     assert number > 10
     assert code in (0, 130)
-    assert lnlab("pull", "tiny.yaml", "remote").out == "0 units pulled, 6 in the store already\n"
+    assert pulled(lnlab) == (0, 6)
 
 
-def test_while_packs_are_changed_nothing_is_pulled(lnlab, stranger):
+def test_while_packs_are_changed_nothing_is_pulled(console, stranger):
     with packs_locked(Path(".lnlab").absolute()):
-        refused = lnlab("pull", "tiny.yaml", "remote")
-    assert refused.code == 2
-    assert "another lnlab is changing the packs of this store; wait until it is done" in refused.err
+        console.refused("pull", "tiny.yaml", "remote")
 
 
 class Broken(fsspec.AbstractFileSystem):
@@ -512,20 +502,15 @@ def test_what_a_library_of_a_place_raises_is_one_line(lnlab, once, workdir):
         assert "\x1b" not in refused.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["push", "tiny.yaml", "elsewhere"], "tiny.yaml: was never run"),
-        (["push", "tiny.yaml", "tiny.yaml"], "tiny.yaml: is a file; name a folder"),
-        (["pull", "tiny.yaml", "tiny.yaml"], "tiny.yaml: is a file; name a folder"),
-        (["pull", "tiny.yaml", "nothing"], "nothing: holds no runs; name a report, or the place that lnlab push wrote"),
-        (["pull", "tiny.yaml", "s3://bucket/x"], "s3://bucket/x: needs a library for s3://; pip install s3fs"),
-        (["pull", "tiny.yaml", "gs://b/x"], "gs://b/x: needs a library for gs://; pip install gcsfs"),
-        (["pull", "tiny.yaml", "ssh://u:word@h/x"], "ssh://u:***@h/x: needs a library for ssh://; pip install sshfs"),
-        (["pull", "tiny.yaml", "memry://x"], "memry://x: 'memry' is no protocol; did you mean 'memory'?"),
-    ],
-)
-def test_a_wrong_command_is_one_line(lnlab, stranger, arguments, message):
-    refused = lnlab(*arguments)
-    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-    assert message in refused.err
+def test_a_wrong_command_is_one_line(console, stranger):
+    for arguments in (
+        ["push", "tiny.yaml", "elsewhere"],
+        ["push", "tiny.yaml", "tiny.yaml"],
+        ["pull", "tiny.yaml", "tiny.yaml"],
+        ["pull", "tiny.yaml", "nothing"],
+        ["pull", "tiny.yaml", "s3://bucket/x"],
+        ["pull", "tiny.yaml", "gs://b/x"],
+        ["pull", "tiny.yaml", "ssh://u:word@h/x"],
+        ["pull", "tiny.yaml", "memry://x"],
+    ):
+        console.refused(*arguments)

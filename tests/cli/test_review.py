@@ -4,20 +4,24 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
 
 def claims_of(text, line):
     """The spec with a line behind the first claim's sentence."""
     return text.replace("at_least: 1.1", f"at_least: 1.1\n    {line}", 1)
 
 
-def test_a_spec_that_was_not_run_is_reviewed_by_its_plan_and_nothing_is_written(lnlab, tiny, workdir):
+def test_a_spec_that_was_not_run_is_reviewed_by_its_plan_and_nothing_is_written(console, tiny, workdir):
     before = sorted(workdir.rglob("*"))
-    reviewed = lnlab("review", tiny)
+    reviewed = console("review", tiny)
     assert reviewed.code == 0
-    assert reviewed.out.startswith("the plan alone, as there are no runs of it: ")
     assert sorted(workdir.rglob("*")) == before
+
+
+def test_wrong_commands_and_an_answer_to_no_rule_are_refused(console, tiny):
+    for words in ((), ("--all", "tiny.yaml")):
+        console.refused("review", *words)
+    tiny.write_text(claims_of(tiny.read_text(), "answered: {R99: The grid is wide.}"))
+    assert console.refused("check", tiny).startswith(f"{tiny}:")
 
 
 def test_the_lines_of_a_report_are_those_of_its_page_and_fail_only_where_asked(lnlab, once, workdir):
@@ -33,18 +37,3 @@ def test_the_lines_of_a_report_are_those_of_its_page_and_fail_only_where_asked(l
     assert reviewed["lines"] == kept
     assert lnlab("review", "--all").code == 0
     assert lnlab("review", "--all", "--fail-on", "review").code == 3
-
-
-@pytest.mark.parametrize("words", [(), ("--all", "tiny.yaml")])
-def test_one_spec_or_all_reports_and_never_both(lnlab, tiny, words):
-    refused = lnlab("review", *words)
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "name one spec, or give --all" in refused.err
-
-
-def test_an_answer_to_no_rule_is_refused_at_its_place(lnlab, tiny):
-    tiny.write_text(claims_of(tiny.read_text(), "answered: {R99: The grid is wide.}"))
-    refused = lnlab("check", tiny)
-    assert refused.code == 2
-    assert "no rule is called R99" in refused.err
-    assert refused.err.startswith(f"{tiny}:")

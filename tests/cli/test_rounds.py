@@ -100,16 +100,9 @@ def tuned(workdir, monkeypatch):
     return path
 
 
-CHOSEN = (
-    "optimizer.lr = 0.01: the smallest of 3 candidates that fails, median learned fraction 0.045 < 0.25 "
-    "(tuning seeds 101-102)"
-)
-
-
-def test_it_tunes_decides_and_judges(lnlab, tuned, trained):
-    said = lnlab("run", "tuned.yaml", "-q")
+def test_it_tunes_decides_and_judges(console, tuned, trained):
+    said = console("run", "tuned.yaml", "-q", of="chosen: ")
     assert said.code == 0, said.err
-    assert said.out.splitlines()[0] == f"chosen: {CHOSEN}"
     assert "✓ supported" in said.out
     assert "24 runs: 24 finished; 24 units computed" in said.out
     assert said.out.rstrip().endswith("0 reused, after 6 tuning units")
@@ -118,13 +111,14 @@ def test_it_tunes_decides_and_judges(lnlab, tuned, trained):
     assert {lr for _, lr in trained.seen[6:]} == {0.005, 0.01}
 
 
-def test_both_rounds_are_pushed_and_pulled(lnlab, tuned, trained):
+def test_both_rounds_are_pushed_and_pulled(lnlab, console, tuned, trained):
     assert lnlab("run", "tuned.yaml", "-q").code == 0
     assert lnlab("push", "tuned.yaml", "there").out.startswith("30 units at there; 30 segments (")
     seen = len(trained.seen)
-    assert lnlab("pull", "tuned.yaml", "there", "--store", "other").out == "30 units pulled, 0 in the store already\n"
+    console("pull", "tuned.yaml", "there", "--store", "other")
     ran = lnlab("run", "tuned.yaml", "--json", "--store", "other").json
     assert (ran["computed"], len(trained.seen)) == (0, seen)
+    console("pull", "tuned.yaml", "there", "--store", "longer", "-s", "train.steps=8")
 
 
 def test_what_a_report_has_chosen_is_not_chosen_again(lnlab, tuned, trained):
@@ -134,22 +128,13 @@ def test_what_a_report_has_chosen_is_not_chosen_again(lnlab, tuned, trained):
     seen = len(trained.seen)
     tuned.write_text(SPEC.replace("seeds: 6", "seeds: 7"))
     assert lnlab("plan", "tuned.yaml", "--store", "page", "--json").json["units"] == {"all": 28, "missing": 4}
-    assert lnlab("pull", "tuned.yaml", "page", "--store", "other").out == "24 units pulled, 0 in the store already\n"
+    assert lnlab("pull", "tuned.yaml", "page", "--store", "other").out.startswith("24 units pulled")
     ran = lnlab("run", "tuned.yaml", "--json", "--store", "other").json
     assert (ran["computed"], ran["reused"], ran["tuned"]) == (4, 24, 0)
     assert [seed for seed, _ in trained.seen[seen:]] == [7] * 4
     other = SPEC.replace("below: 0.25", "below: 0.3")
     tuned.write_text(other)
     assert lnlab("plan", "tuned.yaml", "--store", "other", "--json").json["undecided"]
-
-
-def test_of_shorter_runs_only_those_that_ended_by_themselves_serve_a_longer_one(lnlab, tuned, trained):
-    """Two tuning runs diverge at the third update; the other four have made four updates of eight."""
-    assert lnlab("run", "tuned.yaml", "-q").code == 0
-    assert lnlab("push", "tuned.yaml", "there").code == 0
-    longer = lnlab("pull", "tuned.yaml", "there", "--store", "other", "-s", "train.steps=8")
-    assert longer.out == "2 units pulled, 0 in the store already\n"
-    assert longer.err == "4 units not there: lnlab run tuned.yaml -s train.steps=8 computes the rest\n"
 
 
 def test_the_tables_hold_judged_runs_only_and_the_decision_stands_beside_them(lnlab, tuned, trained):
@@ -194,43 +179,37 @@ def test_more_seeds_and_other_specs_tune_nothing_again(lnlab, tuned, trained):
     ]
 
 
-def test_the_plan_shows_the_round_that_is_next(lnlab, tuned, trained):
-    before = lnlab("plan", "tuned.yaml")
-    assert "round 1: 6 tuning runs, then 24 runs at the chosen optimizer.lr" in before.out.splitlines()
-    assert "6 units to do" in before.out
+def test_the_plan_shows_the_round_that_is_next(lnlab, console, tuned, trained):
+    console("plan", "tuned.yaml")
     assert not Path(".lnlab").exists()
     facts = lnlab("plan", "tuned.yaml", "--json").json
     assert (facts["runs"], facts["later_runs"], len(facts["undecided"])) == (6, 24, 1)
     assert facts["later_seconds"] > facts["seconds"]  # the judged runs are four times as many
     lnlab("run", "tuned.yaml", "-q")
-    after = lnlab("plan", "tuned.yaml")
+    console("plan", "tuned.yaml")
     judged = lnlab("plan", "tuned.yaml", "--json").json
     assert judged["later_seconds"] is None
     assert facts["flops"]["missing"] > judged["flops"]["all"] > 0  # compute and time count the same runs
-    assert f"round 2: {CHOSEN}" in after.out.splitlines()
-    assert "holds everything; a run would compute nothing" in after.out
 
 
-def test_what_fails_in_the_first_round_decides_nothing(lnlab, tuned, trained):
+def test_what_fails_in_the_first_round_decides_nothing(lnlab, console, tuned, trained):
     trained.odd[102] = "failed"
     said = lnlab("run", "tuned.yaml")
     assert said.code == 1
     assert "6 tuning runs: 3 finished, 3 failed" in said.out.replace("2 finished, 1 diverged", "3 finished")
     assert "--retry-failed" in said.err
     assert "next: " not in said.err
-    report = lnlab("report")
-    assert (report.code, "nothing is chosen yet" in report.err) == (2, True)
+    console.refused("report")
     (found,) = lnlab("status", "--json").json
     assert found["undecided"] is True
     assert "\nround 1" in lnlab("plan", "tuned.yaml").out
     trained.odd.clear()
     again = lnlab("run", "tuned.yaml", "--retry-failed", "-q")
-    assert (again.code, again.out.splitlines()[0]) == (0, f"chosen: {CHOSEN}")
+    assert (again.code, again.out.startswith("chosen: optimizer.lr = 0.01: ")) == (0, True)
 
 
-def test_where_nothing_fails_the_claim_is_not_testable(lnlab, tuned, trained):
-    said = lnlab("run", "tuned.yaml", "-q", "-p", "mild")
-    assert said.out.startswith("chosen: optimizer.lr = 0.002: none of the candidates fails")
+def test_where_nothing_fails_the_claim_is_not_testable(console, tuned, trained):
+    said = console("run", "tuned.yaml", "-q", "-p", "mild", of="chosen: ")
     assert "– not testable here" in said.out
     assert said.code == 0
 
@@ -241,11 +220,10 @@ def test_check_builds_what_tunes_and_what_would_be_judged(lnlab, tuned):
     assert said.out.splitlines()[0].startswith("tuned.yaml: default: ok: 6 tuning runs, 24 runs, ")
 
 
-def test_the_page_shows_what_was_chosen(lnlab, tuned, trained):
+def test_the_page_shows_what_was_chosen(lnlab, golden, tuned, trained):
     lnlab("run", "tuned.yaml", "-q")
     said = lnlab("report", "-q")
     assert said.code == 0, said.err
     page = Path(said.out.strip()).read_text()
-    assert "Chosen on tuning seeds." in page
-    assert "The smallest of 3 candidates that fails, median learned fraction 0.045 &lt; 0.25." in page
-    assert "0.001: 1, 0.01: 0.045, 0.1: 0 (learned fraction)" in page
+    golden([line.strip() for line in page.splitlines() if "tuning seeds" in line or "fraction 0.045" in line])
+    assert "0.001: 1, 0.01: 0.045, 0.1: 0 (" in page

@@ -41,14 +41,9 @@ def contents(folder):
     return {path: path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
 
 
-def test_the_report_of_another_spec_of_the_same_name_is_left_alone(two, lnlab):
+def test_the_report_of_another_spec_of_the_same_name_is_left_alone(two, console):
     before = contents("reports/tiny")
-    said = lnlab("report", "v2/tiny.yaml")
-    assert said.code == 2
-    assert "reports/tiny: holds the report of another question: of v1/tiny.yaml, “A tiny experiment”" in said.err
-    assert "--out" in said.err
-    assert "--replace" in said.err
-    assert said.err.count("\n") == 1
+    console.refused("report", "v2/tiny.yaml")
     assert contents("reports/tiny") == before
 
 
@@ -82,7 +77,9 @@ def test_the_spec_is_the_same_file_however_it_is_named(two, lnlab, monkeypatch):
     assert lnlab("report", "v1/tiny.yaml").code == 0
 
 
-@pytest.mark.parametrize("name", ["v1", "v1/../v1", "./v1"])
+@pytest.mark.parametrize(
+    "name", ["v1/../v1", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("v1", "./v1"))]
+)
 def test_a_report_written_from_the_folder_of_its_spec_knows_its_spec(two, lnlab, monkeypatch, name):
     shutil.rmtree(two / "reports")
     monkeypatch.chdir(two / name)

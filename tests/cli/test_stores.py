@@ -47,20 +47,17 @@ def test_a_spec_at_hand_keeps_what_was_run_from_its_text(lnlab, stored):
     assert "nothing to remove" in lnlab("gc", "specs/renamed.yaml").out
 
 
-def test_what_a_changed_spec_no_longer_needs_is_listed_and_goes_only_when_asked(lnlab, stored):
+def test_what_a_changed_spec_no_longer_needs_is_listed_and_goes_only_when_asked(lnlab, console, stored):
     text = Path("tiny.yaml").read_text()
     Path("tiny.yaml").write_text(text.replace("seeds: 3", "seeds: 2"))
     assert lnlab("run", "tiny.yaml", "-q", "-w", 1).code == 0
     before = results_digest(stored.results(find_plan(stored.root, Path("tiny.yaml")).digest))
     files = sorted(path for path in Path(".lnlab").rglob("*") if path.is_file())
-    dry = lnlab("gc")
-    assert dry.code == 0
-    assert "tiny --profile one: its spec was changed since" in dry.out
-    assert "would remove 2 experiments, 2 units" in dry.out
+    assert console("gc").code == 0
     assert sorted(path for path in Path(".lnlab").rglob("*") if path.is_file()) == files
-    assert "removed 2 experiments, 2 units" in lnlab("gc", "--delete").out
+    console("gc", "--delete")
     assert results_digest(stored.results(find_plan(stored.root, Path("tiny.yaml")).digest)) == before
-    assert "nothing to remove; 1 experiment kept" in lnlab("gc").out
+    console("gc")
     Path("tiny.yaml").write_text(text)
     assert lnlab("run", "tiny.yaml", "--json", "-w", 1).json["computed"] == 2, "the third seed of both variants went"
 
@@ -81,17 +78,13 @@ def test_what_was_used_lately_stays_if_asked(lnlab, stored):
     assert "nothing to remove; 2 experiments kept" in lnlab("gc", "--older-than", "1").out
 
 
-def test_without_any_spec_nothing_is_removed(lnlab, stored):
+def test_without_any_spec_nothing_is_removed(lnlab, console, stored):
     Path("tiny.yaml").unlink()
     assert {experiment["spec_now"] for experiment in lnlab("ls", "--json").json} == {"gone"}
-    refused = lnlab("gc", "--delete")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "there is no spec and no lock in ., specs, so that everything would be removed" in refused.err
+    console.refused("gc", "--delete")
 
 
-def test_a_damaged_plan_keeps_everything(lnlab, stored):
+def test_a_damaged_plan_keeps_everything(console, stored):
     plan = next(Path(".lnlab/plans").iterdir()) / "plan.json"
     plan.write_bytes(plan.read_bytes()[:-9])
-    refused = lnlab("gc", "--delete")
-    assert refused.code == 2
-    assert "so what it needs is not known; run its spec again first" in refused.err
+    console.refused("gc", "--delete")

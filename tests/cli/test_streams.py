@@ -24,20 +24,25 @@ def shell(command):
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        ("list norm >&-", NOT_PRINTED),
         ("list norm >/dev/full", NOT_PRINTED),
-        ("ls --json >/dev/full", NOT_PRINTED),
         ("ls --json >&-", NOT_PRINTED),
         ("--version >&-", NOT_PRINTED),
-        ("--version >/dev/full", NOT_PRINTED),
         ("--help >/dev/full", NOT_PRINTED),
-        ("ls 2>&-", 0),
         ("ls >/dev/null 2>/dev/full", 0),
-        (f"{REFUSED} 2>&-", 2),
-        (f"{REFUSED} 2>/dev/full", 2),
         (f"{REFUSED} >&- 2>&-", 2),
-        ("ls --json >&- 2>&-", NOT_PRINTED),
         ("ls --json <&- >&- 2>&-", NOT_PRINTED),
+        *(
+            pytest.param(command, code, marks=pytest.mark.nightly)
+            for command, code in (
+                ("list norm >&-", NOT_PRINTED),
+                ("ls --json >/dev/full", NOT_PRINTED),
+                ("--version >/dev/full", NOT_PRINTED),
+                ("ls 2>&-", 0),
+                (f"{REFUSED} 2>&-", 2),
+                (f"{REFUSED} 2>/dev/full", 2),
+                ("ls --json >&- 2>&-", NOT_PRINTED),
+            )
+        ),
     ],
 )
 def test_a_command_ends_with_a_code_and_no_traceback(command, code, workdir):
@@ -47,7 +52,7 @@ def test_a_command_ends_with_a_code_and_no_traceback(command, code, workdir):
     assert done.returncode == code
     if code == NOT_PRINTED and "2>" not in command:
         assert done.stderr.count("\n") == 1
-        assert "standard output cannot be written" in done.stderr
+        assert "standard output" in done.stderr
 
 
 def test_a_reader_that_goes_away_ends_a_command_quietly(workdir):

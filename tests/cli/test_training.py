@@ -130,40 +130,30 @@ def test_a_run_in_epochs_is_as_long_as_its_data(run):
     assert rates == {t: 1e-2 if t - 1 < epoch else 5e-3 for t in range(1, steps + 1)}
 
 
-def test_epochs_of_an_absent_corpus_pass_check_and_run_says_how_to_get_it(lnlab, workdir):
+def test_epochs_of_an_absent_corpus_pass_check_and_run_says_how_to_get_it(lnlab, console, workdir):
     text = re.sub(r"\{kind: toy_german_english[^}]*\}", "multi30k", EPOCHS)
     (workdir / "x.yaml").write_text(text)
     assert lnlab("check", "x.yaml").code == 0
-    said = lnlab("run", "x.yaml")
-    assert said.code == 2
-    assert "lnlab data fetch multi30k" in said.err
+    console.refused("run", "x.yaml")
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("old", "new"),
     [
-        ({"steps: 12": "epochs: 2"}, "the data of this task have no end"),
-        ({"evaluate: {every: 4}": "evaluate: {epochs: 1}"}, "counts passes over the data, and these have no end"),
-        ({"at: [4, 8]": "at: {epochs: 1}"}, "counts passes over the data, and these have no end"),
-        ({"seeds: 1": "schedule: {kind: step, epochs: [1]}"}, "this task has no epochs"),
-        ({"seeds: 1": "schedule: step"}, "'step' is given no drop"),
-        ({"steps: 12": "steps: 12, accumulate: 0"}, "accumulate"),
-        ({"steps: 12": "steps: 12, clip: 0"}, "clip"),
-        ({"steps: 12": "steps: 12, clip: .inf"}, "is not a finite number"),
-        (
-            {"steps: 12": "steps: 12, stop: {kind: target, split: train, at_most: 1.0}"},
-            "training has no curve of 'nll'",
-        ),
+        ("steps: 12", "epochs: 2"),
+        ("evaluate: {every: 4}", "evaluate: {epochs: 1}"),
+        ("at: [4, 8]", "at: {epochs: 1}"),
+        ("seeds: 1", "schedule: {kind: step, epochs: [1]}"),
+        ("seeds: 1", "schedule: step"),
+        ("steps: 12", "steps: 12, accumulate: 0"),
+        ("steps: 12", "steps: 12, clip: 0"),
+        ("steps: 12", "steps: 12, clip: .inf"),
+        ("steps: 12", "steps: 12, stop: {kind: target, split: train, at_most: 1.0}"),
     ],
 )
-def test_check_refuses_what_training_cannot_do(lnlab, workdir, change, words):
-    text = SPEC
-    start, end = text.index("task:"), text.index("model:")
-    text = text[:start] + "task: {kind: random_tokens, vocabulary: 300}\n" + text[end:]
-    for old, new in change.items():
-        assert old in text
-        text = text.replace(old, new)
-    (workdir / "x.yaml").write_text(text)
-    said = lnlab("check", "x.yaml")
-    assert said.code == 2, said
-    assert words in said.err
+def test_check_refuses_what_training_cannot_do(console, workdir, old, new):
+    start, end = SPEC.index("task:"), SPEC.index("model:")
+    text = SPEC[:start] + "task: {kind: random_tokens, vocabulary: 300}\n" + SPEC[end:]
+    assert old in text
+    (workdir / "x.yaml").write_text(text.replace(old, new))
+    assert console("check", "x.yaml").code == 2

@@ -4,19 +4,52 @@
 """
 
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
 import pytest
+
+from lnlab import __version__
 
 TESTS = Path(__file__).parents[1]
 FOLDER = TESTS / "golden"
 _TITLE = re.compile(r"^== (.*)\n", re.MULTILINE)
 _BETWEEN = "\n--\n"
-_OF_THE_DAY = {r"\b(\d-)?[0-9a-f]{24,}\b": "DIGEST", r"(127\.0\.0\.1):\d+": r"\1:PORT"}
-"""What a sentence holds that another day has otherwise: digests of content, and ports that were free."""
+_OF_THE_DAY = {
+    rf"\blnlab {re.escape(__version__)}": "lnlab VERSION",
+    r"\b(\d-)?[0-9a-f]{24,}\b": "DIGEST",
+    r"(127\.0\.0\.1):\d+": r"\1:PORT",
+    r"\bTMP/([a-z_]+)\d+\b": r"TMP/\1",
+    r"\(known: [^)]* more\)": "(known: ...)",
+    r"(is called '[^']*'; known: ).*": r"\1...",
+    r"(measure one of|choose from|these models (do|read one text):) .*": r"\1 ...",
+}
+"""What a sentence holds that another day has otherwise: digests, free ports, numbers of temporary folders, pieces."""
+_OF_THE_MACHINE = {
+    r"(\d+ (h|min) )?\d+(\.\d+)? (s|min)\b": "TIME",
+    r"\b\d+(\.\d+)? [kMGT]?B\b": "SIZE",
+}
+"""What a transcript holds that another machine has otherwise."""
+
+
+def transcript(words: Sequence[object], code: int, out: str, err: str) -> str:
+    """A command with what it printed, ``!`` before lines of standard error, and its exit code if that is not 0."""
+    lines = [f"$ lnlab {shlex.join(map(str, words))}", *out.splitlines(), *(f"! {line}" for line in err.splitlines())]
+    lines += [f"exit code {code}"] if code else []
+    text = "\n".join(line.rstrip() for line in lines).replace(date.today().isoformat(), "TODAY")
+    for pattern, name in _OF_THE_MACHINE.items():
+        text = re.sub(pattern, name, text)
+    return text
+
+
+def holding(page: str, words: str) -> list[str]:
+    """The texts between two tags of a page, or the lines of what was printed, that hold these words."""
+    texts = (" ".join(text.split()) for text in re.split(r"<[^>]*>|\n\s*\n|\n(?=\S+: )", page))
+    return [text for text in texts if words in text]
 
 
 def golden_file(module: Path) -> Path:
