@@ -93,22 +93,18 @@ HELD = GROWS
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "answer"),
+    "verdicts",
     [
-        ([HELD], "Supported: “It grows”; the estimate is 6.3."),
-        (
-            [replace(HELD, primary=False), WRONG],
-            "Contradicted: “It rises”; the estimate is 6.3. Supported: “It grows”; the estimate is 6.3.",
-        ),
-        ([replace(WRONG, measure="ratio", detail="the other way")],
-         "Contradicted: the other way: “It rises”; the ratio is 6.3."),
-        ([replace(OPEN, measure="share", inside=4)], "Undecided: “The two are alike”; it holds in 4 of 10 seeds."),
-        ([LOST], "Not testable here: “It grows”."),
-        ([], ""),
+        [HELD],
+        [replace(HELD, primary=False), WRONG],
+        [replace(WRONG, measure="ratio", detail="the other way")],
+        [replace(OPEN, measure="share", inside=4)],
+        [LOST],
+        [],
     ],
-)  # fmt: skip
-def test_where_nobody_wrote_an_answer_the_verdicts_are_it(verdicts, answer):
-    assert verdict_answer(verdicts) == answer
+)
+def test_where_nobody_wrote_an_answer_the_verdicts_are_it(verdicts, golden):
+    golden(verdict_answer(verdicts))
 
 
 def test_every_claim_is_named_or_counted(golden):

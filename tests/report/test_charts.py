@@ -230,7 +230,7 @@ def test_a_panel_has_its_own_points_also_where_laws_are_drawn():
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_bars_of_series_at_one_place_stand_side_by_side(log):
+def test_bars_of_series_at_one_place_stand_side_by_side(log, golden):
     places = [1.0, 2.0, 4.0, 4.1]
     points = pl.DataFrame(
         [
@@ -251,7 +251,7 @@ def test_bars_of_series_at_one_place_stand_side_by_side(log):
     words = {"headings": {}, "shows": "", "finding": "", "subject": "A number", "statistic": None}
     x, y = axes.axis_at_values("x", places, log=log), axes.linear_axis("y", [0.5, 2.0])
     figure = Lines(data=data, x=x, y=y, spread="bars", **words)
-    assert "Series at the same position are drawn side by side." in figure.caption
+    golden(figure.caption)
     svg = render.to_svg({**figure.spec, "datasets": {**figure.spec["datasets"], "points": points.to_dicts()}})
     lines = [line for line in re.findall("<line[^>]*>", svg) if 'stroke-width="2"' in line]
     bars = [re.search(r"translate\(([\d.]+),", line)[1] for line in lines]

@@ -97,12 +97,12 @@ def test_whatever_stands_for_a_table_is_one_message_with_its_place(report, name,
     assert problem.remedy
 
 
-def test_a_store_that_leads_out_of_the_folder_is_refused(report):
+def test_a_store_that_leads_out_of_the_folder_is_refused(report, golden):
     """The index of a pack and the digest of a plan are names that a stranger may choose."""
     path = report / "data/experiment.json"
     facts = json.loads(path.read_text())
     path.write_text(json.dumps(facts | {"digest": "../../../elsewhere"}))
-    with pytest.raises(ReportError, match="its plan has no digest"):
+    with golden.raises(ReportError):
         read_folder(report)
 
 

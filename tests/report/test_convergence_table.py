@@ -131,11 +131,11 @@ def test_a_drawing_stays_inside_and_ends_before_what_is_not_finite():
 
 
 @pytest.mark.parametrize(
-    ("where", "what"),
-    [({"rule": "learned"}, "names no rule or no split"), ({"rule": "lerned", "split": "train"}, "found 'lerned'")],
+    "where",
+    [{"rule": "learned"}, {"rule": "lerned", "split": "train"}],
 )
-def test_the_rule_and_the_loss_have_to_be_named(results, where, what):
-    with pytest.raises(LabError, match=what):
+def test_the_rule_and_the_loss_have_to_be_named(results, where, golden):
+    with golden.raises(LabError):
         section(results, where=where)
 
 
@@ -196,7 +196,7 @@ def test_an_axis_across_makes_tables_of_the_others(results, golden):
     ]
     golden(found.finding)
     assert own(deep).tables[0].grid.view.blocks[0].headings[0] == "LayerNorm, 1 layer"
-    with pytest.raises(LabError, match="across: placement does not vary"):
+    with golden.raises(LabError):
         own(deep, across="placement")
 
 
@@ -274,9 +274,8 @@ def test_the_caption_says_which_rates_were_chosen_from_which_grid(results, value
     decisions = [decision(norm, value) for norm, value in values.items()]
     found = convergence_table.convergence_table(judged, decisions, where=CHOICE["where"])
     caption = found.tables[0].caption
-    plural = "s" if len(values) > 1 else ""
-    grid = f"Chosen learning rate{plural} from 0.01, 0.1 and 1, on tuning seeds 101–102"
-    assert f"{grid}: {chosen}.{edge} Only these are judged." in caption
+    assert f", on tuning seeds 101–102: {chosen}.{edge} " in caption
+    golden(caption)
     assert edge or "edge" not in caption
     golden(found.finding)
 
@@ -295,24 +294,18 @@ OWN = {"kind": "convergence_table", "where": {"rule": "learned", "split": "train
 
 
 @pytest.mark.parametrize(
-    ("converged", "text"),
+    "converged",
     [
-        (
-            ({0.01: True}, {0.01: True, 0.1: False}),
-            "The largest learning rate at which most seeds converge is 0.01 with both",
-        ),
-        (({0.01: True},) * 3, "The largest learning rate at which most seeds converge is 0.01 with all 3"),
-        (({0.01: False},) * 2, "Most seeds converge at no learning rate"),
-        (
-            ({0.01: True}, {0.01: False}),
-            "The largest learning rate at which most seeds converge is 0.01 with A and none with B",
-        ),
+        ({0.01: True}, {0.01: True, 0.1: False}),
+        ({0.01: True},) * 3,
+        ({0.01: False},) * 2,
+        ({0.01: True}, {0.01: False}),
     ],
 )
-def test_one_rate_of_several_columns_is_said_once(monkeypatch, converged, text):
+def test_one_rate_of_several_columns_is_said_once(monkeypatch, converged, golden):
     columns = [SimpleNamespace(table="", word=word, cells=c) for word, c in zip("ABC", converged, strict=False)]
     monkeypatch.setattr(convergence_table, "majority_cells", lambda column: column.cells)
-    assert convergence_table._own_finding(columns) == text
+    golden(convergence_table._own_finding(columns))
 
 
 def test_a_rate_is_that_of_the_runs_of_its_grids(results, golden):

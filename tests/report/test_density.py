@@ -56,22 +56,22 @@ def test_panels_and_lines_share_their_bins(results):
 
 def test_the_heading_has_the_quantiles_of_all_values(results):
     low, high = np.quantile(measured(results, "post-14-True-target")["value"].to_numpy(), [0.05, 0.95])
-    assert density(results, **POST).finding == f"Nine tenths of the gradient norms lie from {low:.2g} to {high:.2g}"
+    assert density(results, **POST).finding.endswith(f" lie from {low:.2g} to {high:.2g}")
 
 
-def test_zeros_are_counted_by_line_and_named(results):
+def test_zeros_are_counted_by_line_and_named(results, golden):
     gone = pl.col("variant").eq("pre-14-True-target") & pl.col("layer").eq(2)
     (chart,) = density(changed(results, pl.lit(0.0), gone), **BOTH).charts
-    assert "are in no bin but count in the total: 40 of 560 of Pre-LN (14 layers)." in chart.caption
+    golden(chart.caption)
     of = chart.points.filter(panel="14 layers", series="Pre-LN")
     width = math.log10(of["x"][1] / of["x"][0])
     assert of["estimate"].sum() * width == pytest.approx(520 / 560)
 
 
-def test_numbers_that_are_not_finite_are_counted(results):
+def test_numbers_that_are_not_finite_are_counted(results, golden):
     spoiled = changed(results, pl.lit(math.nan), pl.col("variant").eq("post-14-True-target") & pl.col("seed").eq(3))
     (chart,) = density(spoiled, **POST, scale="linear").charts
-    assert "56 numbers are left out: not finite." in chart.caption
+    golden(chart.caption)
     assert "wide" in chart.caption
 
 
@@ -91,11 +91,11 @@ def test_equal_values_and_extreme_ones_are_drawn(results):
         assert "NaN" not in to_svg(spec_with_data(density(changed(results, expression, every), **POST).charts[0]))
 
 
-def test_one_seed_has_no_band_and_nothing_to_draw_is_a_sentence(results):
+def test_one_seed_has_no_band_and_nothing_to_draw_is_a_sentence(results, golden):
     one = Results(results.runs, results.axes, {**results.tables, "sites": results.tables["sites"].filter(seed=1)})
     assert "one seed, no band" in density(one, **POST).charts[0].caption
     none = density(changed(results, pl.lit(0.0), pl.lit(value=True)), **POST)
-    assert none.finding == "Nothing of the gradient norm can be drawn yet"
+    golden(none.finding)
     assert none.charts == ()
 
 

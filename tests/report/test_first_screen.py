@@ -9,6 +9,7 @@ import pytest
 from lnlab.report.page.claim_list import seed_values
 from lnlab.report.page.first_screen import quantity_definitions, scope_in_words
 from lnlab.report.write import write_report
+from tests.support.golden import holding
 
 
 @pytest.mark.parametrize(
@@ -52,18 +53,11 @@ def read(html):
     return " ".join(unescape(re.sub("<[^>]*>", "", html)).split())
 
 
-def test_what_is_not_shown_stands_below_the_first_figure(written):
+def test_what_is_not_shown_stands_below_the_first_figure(written, golden):
     page = written(differs=("Small <models>.", "Another corpus."))
     aside = re.search(r"<aside.*?</aside>", page, re.DOTALL)
     items = [read(item) for item in re.findall(r"<li>(.*?)</li>", aside[0], re.DOTALL)]
-    assert items == [
-        "Small <models>.",
-        "Undecided: Claim f holds.",
-        "Undecided: Claim b holds.",
-        "Undecided: Claim c holds.",
-        "1 more claim undecided.",
-        "1 claim not testable here.",
-    ]
+    golden(items)
     assert page.index('id="figure-1"') < aside.start() < page.index('id="verdicts"')
     assert read(page).count("Small <models>.") == 1, "the other differences stand below"
     assert "Another corpus." in read(page[aside.end() :])
@@ -84,10 +78,10 @@ def test_the_tally_leads_to_the_list_and_the_setting_stands_once(written, small)
     assert page.count(scope_in_words(small[2][0].scope)) == 1
 
 
-def test_a_claim_lists_its_seeds_its_rows_and_what_its_quantity_is(written, small, tmp_path):
+def test_a_claim_lists_its_seeds_its_rows_and_what_its_quantity_is(written, small, tmp_path, golden):
     page = written()
     claim = re.search(r'<li [^>]*id="claim-1">.*?</details></li>', page, re.DOTALL)[0]
-    assert "Value of each seed: 11:\u00a01230, 12:\u00a00.5." in unescape(claim)
+    golden(holding(unescape(claim), "each seed:"))
     (data,) = re.findall(r'<a href="(data/[^"]+)">Rows</a>', claim)
     assert (tmp_path / "page" / data).is_file()
     ((_, name, _),) = quantity_definitions(small[2][:1])

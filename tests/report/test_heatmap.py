@@ -76,14 +76,14 @@ def test_the_upper_triangle_is_empty_and_panels_keep_the_order_of_the_spec(secti
 
 def test_the_heading_compares_the_diagonal_of_the_first_and_the_last_third(section):
     said = "the dependency on their own branch is 0.65 and 0.65 in Post-LN and 0.3 and 0.31 in Pre-LN"
-    assert section.finding == f"In the first and the last third of the sublayers, {said}"
+    assert section.finding.endswith(f" sublayers, {said}")
 
 
-def test_a_matrix_without_a_diagonal_is_told_by_its_range():
+def test_a_matrix_without_a_diagonal_is_told_by_its_range(golden):
     cut = made()
     sites = cut.tables["sites"].filter(pl.col("index") == 0)
     section = heatmap(Results(cut.runs, cut.axes, {"sites": sites}), quantity=QUANTITY)
-    assert section.finding == "The dependency ranges from 0.15 to 0.15 in Post-LN and 0.3 to 0.31 in Pre-LN"
+    golden(section.finding)
 
 
 def test_all_panels_share_one_scale_from_zero_to_the_largest_mean(section):
@@ -123,8 +123,8 @@ def test_page_paper_and_notebook_show_the_same_cells(section):
     assert "alt.FacetChart" in notebook_text(facts, [], [shown])
 
 
-def test_several_stacks_are_refused():
-    with pytest.raises(LabError, match="rows of decoder and encoder; select one stack"):
+def test_several_stacks_are_refused(golden):
+    with golden.raises(LabError):
         heatmap(made(stacks=("encoder", "decoder")), quantity=QUANTITY)
 
 
@@ -135,15 +135,15 @@ def test_two_numbers_of_a_seed_in_one_cell_are_refused():
         heatmap(twice, quantity=QUANTITY)
 
 
-def test_more_cells_than_a_page_can_draw_are_refused_not_thinned():
-    with pytest.raises(LabError, match="5,355 cells, and a page can draw 5,000; select fewer"):
+def test_more_cells_than_a_page_can_draw_are_refused_not_thinned(golden):
+    with golden.raises(LabError):
         heatmap(made(("Post-LN",), layers=51, seeds=1), quantity=QUANTITY)
 
 
-def test_nothing_measured_is_said():
+def test_nothing_measured_is_said(golden):
     empty = made()
     section = heatmap(Results(empty.runs, empty.axes, {"sites": empty.tables["sites"].clear()}), quantity=QUANTITY)
-    assert section.finding == "There is no number of the dependency"
+    golden(section.finding)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_ticks_stand_at_round_places(last, ticks):
     assert HeatmapAxis("j", 0, last).ticks == ticks
 
 
-def test_survivors_of_an_arm_that_diverges_are_not_averaged():
+def test_survivors_of_an_arm_that_diverges_are_not_averaged(golden):
     results = made(seeds=4)
     lost = pl.col("run").is_in(["Pre-LN-1", "Pre-LN-2"])
     sites = results.tables["sites"].with_columns(step=pl.lit(3, pl.Int64)).filter(~lost)
@@ -163,4 +163,4 @@ def test_survivors_of_an_arm_that_diverges_are_not_averaged():
     drawn = heatmap(Results(runs, results.axes, {"sites": sites}), quantity=QUANTITY)
     (chart,) = drawn.charts
     assert set(chart.points["panel"]) == {"Post-LN"}
-    assert "No mean is taken where fewer than 4 in 5 runs finished: Pre-LN (2 of 4 finished)." in str(drawn)
+    golden(chart.caption)

@@ -108,7 +108,7 @@ def test_differences_from_the_source_are_rows_of_one_table_and_sentences_follow_
 
 
 def test_claims_that_are_no_longer_made_are_listed_with_their_verdict_the_reason_and_what_they_would_need(
-    small, tmp_path
+    small, golden, tmp_path
 ):
     facts, *rest = small
     claims = [
@@ -125,10 +125,7 @@ def test_claims_that_are_no_longer_made_are_listed_with_their_verdict_the_reason
 
     (found,) = listed("some", (repeated, unfair))
     text = " ".join(re.sub("<[^>]*>", "", found).split())
-    assert text == (
-        "Claims no longer made They repeat a claim. ✓ supported: It &lt;b&gt;grows&lt;/b&gt;. grows "
-        "Nothing fails here. A fair test needs: a rate that fails. ✗ contradicted: It falls. falls"
-    )
+    golden(text)
     assert listed("none", ()) == []
 
 
@@ -151,23 +148,21 @@ def test_a_template_that_changes_is_compiled_again_and_no_other(tmp_path):
 
 
 @pytest.mark.usefixtures("promptly")
-def test_a_template_that_is_a_pipe_or_too_large_is_refused_unread(tmp_path):
+def test_a_template_that_is_a_pipe_or_too_large_is_refused_unread(tmp_path, golden):
     os.mkfifo(tmp_path / "style.css")
     with (tmp_path / "page.js").open("wb") as file:
         file.truncate(50 * 2**20)
-    with pytest.raises(ReportError, match=r"style\.css: is not a regular file; name a template"):
+    with golden.raises(ReportError):
         template([tmp_path], "style.css")
-    with pytest.raises(ReportError, match="a template has at most 4,194,304"):
+    with golden.raises(ReportError):
         template([tmp_path], "page.js")
 
 
-def test_a_name_with_a_hyphen_is_not_broken_and_all_else_is_escaped():
+def test_a_name_with_a_hyphen_is_not_broken_and_all_else_is_escaped(golden):
     text = unbroken_names("In <b>Post-LN</b>, 7.0-fold, QK-norm and warm-up, not in x - y, LN- or in a post-LNorm")
-    assert text == (
-        'In &lt;b&gt;<span class="name">Post-LN</span>&lt;/b&gt;, <span class="name">7.0-fold</span>, '
-        '<span class="name">QK-norm</span> and <span class="name">warm-up</span>, '
-        "not in x - y, LN- or in a post-LNorm"
-    )
+    names = re.findall(r'<span class="name">([^<]*)</span>', text)
+    assert names == ["Post-LN", "7.0-fold", "QK-norm", "warm-up"]
+    golden(text)
 
 
 def test_a_mark_of_a_claim_has_a_name_that_no_count_has(folder):

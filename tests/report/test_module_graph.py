@@ -148,8 +148,8 @@ def test_a_classifier_that_takes_the_first_token_has_its_output_on_top():
     assert labels(module_panels(model)[0])[-1] == "output"
 
 
-def test_a_model_of_other_parts_is_refused_by_name():
-    with pytest.raises(LabError, match="Sequential has no stacks"):
+def test_a_model_of_other_parts_is_refused_by_name(golden):
+    with golden.raises(LabError):
         module_panels(nn.Sequential(nn.Linear(2, 2)))
 
 
@@ -220,7 +220,7 @@ def test_a_page_draws_the_models_that_its_section_selects_and_others_carry_nothi
     assert all(word in to_svg(whole.spec) for word in ("cross-attention", "LayerNorm", "× 3"))
 
 
-def test_a_report_that_was_written_without_boxes_says_what_to_do():
+def test_a_report_that_was_written_without_boxes_says_what_to_do(golden):
     choice = sections.resolve({"kind": "architecture", "whole": True})
-    with pytest.raises(ReportError, match="write it again with lnlab report"):
+    with golden.raises(ReportError):
         sections.builder(choice)(Results(frame("runs", []), frame("axes", [])), {}, {})

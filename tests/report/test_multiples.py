@@ -24,6 +24,7 @@ from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.small_multiples import small_multiples
 from lnlab.report.write import write_report
 from lnlab.tables import Results
+from tests.support.golden import holding
 
 W2 = {"stack": "decoder", "tensor": "w2"}
 PATHS = ("method", "model.layers")
@@ -83,15 +84,15 @@ ASKED = {"quantity": "gradient_norm", "where": W2}
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_what_is_not_finite_is_a_result(methods, value):
+def test_what_is_not_finite_is_a_result(methods, value, golden):
     gone = variant("pre", 14) | (variant("pre", 12) & (pl.col("layer") > 6))
     section = small_multiples(spoiled(methods, pl.lit(value), gone), **ASKED)
     cells = {row[0][0]: [text for text, _ in row[1:]] for row in section.tables[0].grid.rows}
     assert cells[PRE][3:] == ["not finite", "not finite"]
     drawn = to_svg(spec_with_data(section.charts[0]))
-    assert "12: not finite in part" in drawn
+    golden(holding(drawn, "12: not finite"))
     assert "14: not finite<" in drawn
-    assert "200 numbers are not drawn: not finite." in section.charts[0].caption
+    golden(section.charts[0].caption)
     assert section.finding.endswith(f"not finite in {PRE}")
 
 
@@ -105,7 +106,7 @@ def test_a_seed_without_a_ratio_is_counted(methods):
     assert small_multiples(spoiled(methods, pl.lit(0.0), first), **ASKED).tables[0].grid.rows[0][1][0] == "0 at one end"
 
 
-def test_the_heading_names_the_extremes_of_the_last_line(methods):
+def test_the_heading_names_the_extremes_of_the_last_line(methods, golden):
     finding = small_multiples(methods, **ASKED).finding
     ratio = {
         n: e.ratio.estimate
@@ -113,11 +114,9 @@ def test_the_heading_names_the_extremes_of_the_last_line(methods):
         if line == LINES[-1]
     }
     most, least = f"{ratio['Post-LN']:.2g}", f"{ratio[PRE]:.2g}"
-    assert finding == (
-        f"With 14 layers, the gradient norm grows most in Post-LN (by a factor of {most} from the first to the last "
-        f"decoder layer); falls most in {PRE} (to {least} times the first); it stays within a factor of 2 "
-        "in 1 of 2 methods"
-    )
+    assert f"most in Post-LN (by a factor of {most} " in finding
+    assert f"most in {PRE} (to {least} times " in finding
+    golden(finding)
 
 
 def test_the_drawing_wraps_has_every_method_and_an_order_of_colours(methods):
@@ -136,19 +135,19 @@ def test_the_drawing_wraps_has_every_method_and_an_order_of_colours(methods):
     assert drawn == to_svg(spec_with_data(small_multiples(methods, **ASKED).charts[0]))
 
 
-def test_an_axis_may_end_before_its_lines_which_then_say_how_far_they_go(methods):
+def test_an_axis_may_end_before_its_lines_which_then_say_how_far_they_go(methods, golden):
     (chart,) = small_multiples(methods, **ASKED, between=(0.5, 1.5)).charts
     points = chart.points.group_by("panel").agg(pl.min("estimate").alias("low"), pl.max("estimate").alias("high"))
     ends = {panel: (f"{low:.2g}", f"{high:.2g}") for panel, low, high in points.iter_rows()}
     drawn = to_svg(spec_with_data(chart))
     assert f"down to {ends['Post-LN'][0]}, up to {ends['Post-LN'][1]}<" in drawn
     assert f"down to {ends[PRE][0]}<" in drawn
-    assert "state how far these go" in chart.caption
+    golden(chart.caption)
     assert chart.spec["spec"]["layer"][1]["encoding"]["y"]["scale"]["domain"] == [0.5, 1.5]
     wide = small_multiples(methods, **ASKED, between=(1e-6, 100)).charts[0]
     assert "says how far" not in wide.caption
     for wrong in ((0, 1), (2, 1), (-1, 1)):
-        with pytest.raises(LabError, match="write two positive numbers"):
+        with golden.raises(LabError):
             small_multiples(methods, **ASKED, between=wrong)
 
 
@@ -178,16 +177,16 @@ def test_other_paths_and_columns_make_panels_and_lines_too(methods):
     )
 
 
-def test_two_numbers_of_a_seed_at_one_place_are_refused(methods):
-    with pytest.raises(LabError, match=r"tensor \(w1 and w2\).*select one of each"):
+def test_two_numbers_of_a_seed_at_one_place_are_refused(methods, golden):
+    with golden.raises(LabError):
         small_multiples(methods, quantity="gradient_norm", where={"stack": "decoder"})
 
 
-def test_nothing_measured_and_missing_runs_are_said(methods):
+def test_nothing_measured_and_missing_runs_are_said(methods, golden):
     runs = methods.runs.with_columns(pl.lit(None, pl.String).alias("status"))
     empty = Results(runs, methods.axes, {n: t.clear() for n, t in methods.tables.items()})
     section = small_multiples(empty, **ASKED)
-    assert section.finding == "Nothing of the gradient norm can be drawn yet"
+    golden(section.finding)
     assert section.missing == "Missing: of 100 runs, 100 not run yet."
 
 
@@ -222,19 +221,19 @@ def test_the_notebook_makes_the_same_numbers_and_shows_the_table(folder, tmp_pat
         assert theirs.outputs[-1].data["text/plain"] == ours.outputs[-1].data["text/plain"]
 
 
-def test_every_file_of_the_page_has_the_table(folder):
+def test_every_file_of_the_page_has_the_table(folder, golden):
     page, tex = (folder / "index.html").read_text(), (folder / "tables/table-1.tex").read_text()
     assert page.count("exactly 0") >= 2
-    assert "What each method sets." in page
+    golden(holding(page, "What each method"))
     assert r"exactly 0 &" in tex
     exact = pl.read_csv(folder / "tables/table-1.csv")
     assert exact.filter(pl.col("note") == "exactly 0")["layers"].to_list() == ["6 layers"]
     assert json.loads((folder / "figures/figure-1.vl.json").read_text())["columns"] == 4
 
 
-def test_the_caption_names_no_colour_since_dark_pages_show_others(methods):
+def test_the_caption_names_no_colour_since_dark_pages_show_others(methods, golden):
     (chart,) = small_multiples(methods, quantity="gradient_norm", where=W2).charts
-    assert "Line colours run from 6 layers to 14 layers." in chart.caption
+    golden(chart.caption)
     assert not [word for word in ("orange", "blue", "white", "pink", "purple", "dark") if word in chart.caption]
 
 

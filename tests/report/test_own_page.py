@@ -36,13 +36,13 @@ def test_a_claim_is_the_source_s_only_where_there_is_one(spec, claim, role):
     assert (read.role_of(read.claims[0]), flaws) == (role, [])
 
 
-def test_a_role_that_names_no_source_is_refused():
-    assert experiment({}, role="source")[1] == ["this spec has no source"]
+def test_a_role_that_names_no_source_is_refused(golden):
+    golden(experiment({}, role="source")[1])
 
 
-@pytest.mark.parametrize(("spec", "refused"), [({}, []), (CITED, ["a claim of the role 'prediction' is not primary"])])
-def test_without_a_source_a_prediction_may_be_primary(spec, refused):
-    assert experiment(spec, role="prediction", primary=True)[1] == refused
+@pytest.mark.parametrize("spec", [{}, CITED])
+def test_without_a_source_a_prediction_may_be_primary(spec, golden):
+    golden(experiment(spec, role="prediction", primary=True)[1])
 
 
 def test_a_claim_judged_by_itself_is_a_prediction(results):
@@ -73,7 +73,8 @@ def visible(page):
 def test_no_word_of_the_page_speaks_of_a_source(own):
     text = visible((own[0] / "index.html").read_text())
     assert FOREIGN.findall(text) == []
-    assert re.search(r"What this does not show\s+Small models\..*What was tested.*Claims\b", text, re.DOTALL)
+    places = [text.index(words) for words in ("does not show", "Small models.", "What was tested", "Claims")]
+    assert places == sorted(places)
 
 
 def test_nor_does_one_of_the_notebook_or_of_a_paper_that_includes_it(own, tmp_path):
@@ -85,9 +86,9 @@ def test_nor_does_one_of_the_notebook_or_of_a_paper_that_includes_it(own, tmp_pa
     assert table.count(r"\begin{table}") == 1
 
 
-def test_with_a_source_each_role_keeps_its_heading(own, facts):
+def test_with_a_source_each_role_keeps_its_heading(own, facts, golden):
     _, without, verdicts = own
-    assert list(grouped_by_role(facts, verdicts)) == ["Claims of the source", "Our predictions"]
-    assert roles_sentence(facts, verdicts).startswith("Claims of the source state")
+    golden(list(grouped_by_role(facts, verdicts)))
+    golden(roles_sentence(facts, verdicts))
     assert list(grouped_by_role(without, verdicts)) == ["Claims"]
     assert roles_sentence(without, verdicts) == ""

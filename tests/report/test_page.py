@@ -11,6 +11,7 @@ from lnlab.report.page.citation_links import cited_papers, linked_citations, web
 from lnlab.report.page.claim_list import claim_groups
 from lnlab.report.page.layout import fold_repeated_sentences
 from lnlab.report.write import render_report, report_folder, write_report
+from tests.support.golden import holding
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +35,13 @@ def answered(small, tmp_path_factory):
     return (out / "index.html").read_text()
 
 
-def test_the_answer_has_its_numbers_and_says_who_wrote_it(answered, small):
+def test_the_answer_has_its_numbers_and_says_who_wrote_it(answered, small, golden):
     (one, _) = small[2]
     head = answered.partition("</header>")[0]
     line = re.search(r'<p class="line">(.*?)</p>', head)[1]
     assert re.fullmatch(r"It grows [\d.]+ \[[\d.]+,.[\d.]+\] times over 2 seeds\.", line), line
     assert f"{one.estimate:.0f}"[0] == line.removeprefix("It grows ")[0]
-    assert "Summary by the author" in head
+    golden(holding(head, "by the author"))
     assert "another profile" not in answered.partition('id="again"')[0]
     assert "claims supported" not in head
 
@@ -56,7 +57,7 @@ def test_an_answer_of_its_verdicts_has_no_note(small, tmp_path):
     facts, results, verdicts = small
     answer = {"says": "Yes.", "profile": None, "while": {v.claim: v.verdict for v in verdicts}}
     write_report(tmp_path, replace(facts, answers=(answer,)), results, verdicts)
-    assert "older than the verdicts" not in (tmp_path / "index.html").read_text()
+    assert "older than" not in (tmp_path / "index.html").read_text()
 
 
 def test_one_figure_stands_before_the_claims_and_each_figure_stands_once(answered):
@@ -68,15 +69,15 @@ def test_one_figure_stands_before_the_claims_and_each_figure_stands_once(answere
         assert answered.count(f'id="figure-{number}"') == 1
 
 
-def test_an_author_s_heading_takes_the_place_of_the_finding(answered):
+def test_an_author_s_heading_takes_the_place_of_the_finding(answered, golden):
     headings = [re.sub(r"<.*?>", "", text).strip(" #\n") for text in re.findall(r"<h2>(.*?)</h2>", answered, re.DOTALL)]
-    assert headings[0] == "It grows toward the output"
+    golden(headings[0])
     assert not [heading for heading in headings if heading.startswith("Post-LN grows")]
 
 
-def test_claims_stand_once_under_their_role_and_sections_link_to_them(answered, small):
+def test_claims_stand_once_under_their_role_and_sections_link_to_them(answered, small, golden):
     one, other = small[2]
-    assert re.findall(r"<h3>(.*?)</h3>", answered) == ["Claims of the source", "Our predictions"]
+    golden(re.findall(r"<h3>(.*?)</h3>", answered))
     assert [answered.count(f'id="claim-{n}"') for n in (1, 2, 3)] == [1, 1, 0]
     unspanned = re.sub('<span class="name">(.*?)</span>', r"\1", answered)
     rows = re.split(r'<li class="[a-z-]+" id="claim-', unspanned)[1:]

@@ -98,14 +98,14 @@ def after_warmup(results):
     return Results(runs, results.axes, {**results.tables, "sites": sites})
 
 
-def test_steps_that_are_asked_for_are_series(results):
+def test_steps_that_are_asked_for_are_series(results, golden):
     (chart,) = depth_profile(after_warmup(results), quantity="gradient_norm", where={**SIX, "step": [0, 400]}).charts
     post, pre = ("Post-LN, at initialization", "Post-LN, after 400 steps"), "Pre-LN, at initialization"
     assert chart.data.names == (*post, pre)
     first, later = (chart.points.filter(series=name).sort("x")["estimate"] for name in post)
     assert later.to_list() == pytest.approx((2 * first).to_list())
     assert len({*chart.data.style.colours}) == 3
-    with pytest.raises(LabError, match="select one of each"):
+    with golden.raises(LabError):
         depth_profile(
             after_warmup(results), quantity="gradient_norm", where={"model.layers": 6, **FULL, "step": [0, 400]}
         )
@@ -118,12 +118,10 @@ def test_series_at_different_last_steps_are_named_by_them(results):
     assert one.data.names == ("Post-LN", "Pre-LN")
 
 
-@pytest.mark.parametrize(
-    ("power", "words"), [(9, "grows by a factor of 1.0 × 10⁹"), (-9, "falls by a factor of 1.0 × 10⁹")]
-)
-def test_factors_beyond_all_digits_are_told_in_words(results, power, words):
+@pytest.mark.parametrize("power", [9, -9])
+def test_factors_beyond_all_digits_are_told_in_words(results, power, golden):
     far = changed(results, pl.lit(10.0) ** (power * (pl.col("layer") - 1) / 5))
-    assert words in depth_profile(far, quantity="gradient_norm", where={**SIX, "placement": "pre"}).finding
+    golden(depth_profile(far, quantity="gradient_norm", where={**SIX, "placement": "pre"}).finding)
 
 
 def test_the_caption_says_what_unit_band_and_n(results):
@@ -141,8 +139,8 @@ def test_stacks_that_are_not_chosen_stand_side_by_side(results):
     assert to_svg(spec_with_data(chart)).count("decoder") >= 1
 
 
-def test_two_numbers_of_a_seed_at_one_place_are_refused_not_averaged(results):
-    with pytest.raises(LabError, match=r"tensor \(w1 and w2\).*select one of each"):
+def test_two_numbers_of_a_seed_at_one_place_are_refused_not_averaged(results, golden):
+    with golden.raises(LabError):
         depth_profile(results, quantity="gradient_norm", where={"model.layers": 6, **FULL})
 
 
@@ -173,37 +171,26 @@ def test_a_variant_without_any_run_is_said_to_have_none(results, golden):
     partial = Results(results.runs, results.axes, {**results.tables, "sites": sites})
     section = depth_profile(partial, quantity="gradient_norm", where=SIX)
     golden(section.finding)
-    without = "Post-LN was measured at fewer than two positions"
-    assert section.finding.endswith(f"from the first to the last decoder layer; {without}")
+    without = "; Post-LN was measured at fewer than two positions"
+    assert section.finding.endswith(without)
 
 
 @pytest.mark.parametrize(
-    ("ratios", "text"),
-    [
-        ((0.05, 0.3, 0.9), "3 seeds leave open whether A rises or falls (0.24×) over layers"),
-        ((0.9, 1.0, 1.1, 1.01), "A stays level (1×) over layers"),
-        ((0.6, 1.0, 1.5, 1.2), "4 seeds leave open whether A rises or falls (1×) over layers"),
-        ((0.2, 0.21, 0.19), "A falls to 0.2× over layers"),
-        ((1.05, 1.06, 1.055), "A grows 1.1× over layers"),
-    ],
+    "ratios",
+    [(0.05, 0.3, 0.9), (0.9, 1.0, 1.1, 1.01), (0.6, 1.0, 1.5, 1.2), (0.2, 0.21, 0.19), (1.05, 1.06, 1.055)],
 )
-def test_a_curve_is_level_only_where_its_whole_interval_is(ratios, text):
+def test_a_curve_is_level_only_where_its_whole_interval_is(ratios, golden):
     pairs = [(2.0, 2.0 * ratio) for ratio in ratios]
-    assert change_in_words(pairs, "A", " over layers", log=True) == text
+    golden(change_in_words(pairs, "A", " over layers", log=True))
 
 
 @pytest.mark.parametrize(
-    ("ends", "text"),
-    [
-        ((1.0, 2.9, 3.2), "3 seeds leave open whether A rises or falls (2.00 to 2.37)"),
-        ((1.99, 2.02, 2.0), "A stays level (2.00)"),
-        ((0.0, 6.0, 3.0), "3 seeds leave open whether A rises or falls (2.00 to 3.00)"),
-        ((2.5, 2.6, 2.55), "A rises from 2.00 to 2.55"),
-    ],
+    "ends",
+    [(1.0, 2.9, 3.2), (1.99, 2.02, 2.0), (0.0, 6.0, 3.0), (2.5, 2.6, 2.55)],
 )
-def test_a_difference_is_level_only_where_its_whole_interval_is(ends, text):
+def test_a_difference_is_level_only_where_its_whole_interval_is(ends, golden):
     start = 2.0
-    assert change_in_words([(start, end) for end in ends], "A", "", log=False) == text
+    golden(change_in_words([(start, end) for end in ends], "A", "", log=False))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +203,7 @@ def test_a_difference_is_level_only_where_its_whole_interval_is(ends, text):
 )
 def test_it_is_the_quantity_that_may_rise_and_not_the_variant(who, text):
     said = change_in_words([(1.0, 0.6), (1.0, 1.5)], who, "", log=True, quantity="gradient_norm")
-    assert said.startswith(f"2 seeds leave open whether {text} rises or falls")
+    assert f"whether {text} rises" in said
 
 
 def test_one_seed_has_no_band_and_says_so(results, golden):
@@ -295,7 +282,7 @@ def test_a_planted_power_law_is_found_and_named(results):
     planted = changed(results, layers.pow(-0.5) * (1 + 1e-3 * pl.col("seed")))
     section = size_plot(planted, quantity="gradient_norm", where={**W2, "layer": "last"}, theory=[FALLING])
     law = "falls (exponent −0.5000, all seeds agree)"
-    assert section.finding == f"With the number of layers, Post-LN {law}; Pre-LN {law}"
+    assert section.finding.endswith(f"Post-LN {law}; Pre-LN {law}")
 
 
 def test_laws_start_at_the_mean_of_the_smallest_size(results):

@@ -40,12 +40,12 @@ def svg_of(spec):
 
 
 @pytest.mark.parametrize("spread", ["band", "bars"])
-def test_nine_series_have_nine_panels_with_their_own_marks(spread):
+def test_nine_series_have_nine_panels_with_their_own_marks(spread, golden):
     laws = [{"law": s, "label": f"law {k}", "series": s, "x": 1.0, "y": 2.0, "last": True} for k, s in enumerate(NAMES)]
     figure = lines(NAMES, spread=spread, laws=laws)
     alt.Chart.from_dict(copy.deepcopy(figure.spec))  # against the schema
     assert len(figure.spec["concat"]) == 9
-    assert "One panel per variant; grey: all others." in figure.caption
+    golden(figure.caption)
     assert "side by side" not in figure.caption
     svg = svg_of(figure.spec)
     texts = re.findall(r">([^<>]+)</t", svg)

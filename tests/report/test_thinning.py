@@ -26,7 +26,7 @@ def test_a_million_points_become_at_most_5000_with_both_extremes_and_both_ends()
     assert kept["x"].to_list()[0] == 0
     assert kept["x"].to_list()[-1] == 999_999
     assert kept["x"].is_sorted()
-    assert said == f"{kept.height:,} of 1,000,000 points are drawn; the extremes are kept."
+    assert said.startswith(f"{kept.height:,} of 1,000,000 points ")
 
 
 def test_few_points_stay_as_they_are():

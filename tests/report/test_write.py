@@ -17,6 +17,7 @@ from lnlab.report.drawing import Drawing
 from lnlab.report.folder import read_folder, save_folder, write_files
 from lnlab.report.write import render_report, report_folder, write_report
 from lnlab.tables import Results
+from tests.support.golden import holding
 
 
 def contents(folder):
@@ -165,15 +166,15 @@ def test_a_script_that_no_page_reads_any_more_goes(small, tmp_path):
     }
 
 
-def test_a_report_before_any_run_says_so(facts, results, tmp_path):
+def test_a_report_before_any_run_says_so(facts, results, tmp_path, golden):
     empty = {name: table.clear() for name, table in results.tables.items()}
     runs = results.runs.with_columns(pl.lit(None, pl.String).alias(c) for c in ("status", "device", "versions"))
     write_report(tmp_path, facts, Results(runs, results.axes, empty), [])
     page = (tmp_path / "index.html").read_text()
-    assert "This report is partial. Of 140 runs, 140 not run yet." in page
-    assert "No claim was judged." in page
+    golden(holding(page, "This report is"))
+    golden(holding(page, "No claim was"))
     assert "There is no " not in page
-    assert "could not be made" not in page
+    assert 'class="broken"' not in page
 
 
 def test_a_folder_that_is_no_report_is_named(tmp_path):
@@ -189,11 +190,11 @@ def test_a_damaged_table_is_named(small, tmp_path):
         render_report(tmp_path)
 
 
-def test_a_folder_of_another_version_is_refused(small, tmp_path):
+def test_a_folder_of_another_version_is_refused(small, tmp_path, golden):
     save_folder(tmp_path, *small)
     path = tmp_path / "data" / "experiment.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"colour": "red"}))
-    with pytest.raises(ReportError, match="unknown or missing fields: colour"):
+    with golden.raises(ReportError):
         render_report(tmp_path)
 
 
@@ -224,15 +225,15 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one_and_no_temporary_one(t
     assert contents(tmp_path) == {"tables/a.csv": b"old"}
 
 
-def test_a_section_without_content_is_left_out_and_its_claim_stands_below(small, tmp_path):
+def test_a_section_without_content_is_left_out_and_its_claim_stands_below(small, golden, tmp_path):
     facts, results, verdicts = small
     claim = verdicts[0].claim
     empty = {"kind": "spectral_density", "title": "The spectrum", "claims": [claim]}
     first, second = ({**each, "claims": []} for each in facts.sections)
     report = write_report(tmp_path, replace(facts, sections=(first, empty, second)), results, verdicts)
-    assert [(part.number, part.title, part.section.finding) for part in report.empty] == [
-        (2, "The spectrum", "There is no spectrum of the Hessian of all parameters")
-    ]
+    (part,) = report.empty
+    assert (part.number, part.title) == (2, "The spectrum")
+    golden(part.section.finding)
     page = (tmp_path / "index.html").read_text()
     assert "There is no " not in page
     assert "The spectrum" not in page.partition('id="again"')[0]

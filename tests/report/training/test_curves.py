@@ -68,7 +68,7 @@ def test_the_axis_of_a_loss_ends_above_the_entropy_and_marks_lines_that_begin_hi
     (arrows,) = _arrows(chart)
     assert {row["series"] for row in arrows} == {"Post-LN", "Pre-LN"}
     assert all(row["value"] == high and row["up"] for row in arrows)
-    assert f"The y-axis is cut; lines with an arrow continue up to {format_short(first.max())}." in chart.caption
+    assert f" continue up to {format_short(first.max())}." in chart.caption
 
 
 def _arrows(chart):
@@ -91,10 +91,7 @@ def test_a_line_that_leaves_either_end_of_the_axis_has_an_arrow_where_it_does(wh
             if own is not None:
                 assert np.interp(own["x"], x, y) == pytest.approx(edge)
     assert len(arrows) >= 3
-    assert (
-        f"lines with an arrow continue up to {format_short(values.max())} and down to {format_short(values.min())}."
-        in chart.caption
-    )
+    assert f" continue up to {format_short(values.max())} and down to {format_short(values.min())}." in chart.caption
     (unbroken,) = curves(whole, **NLL, between=(float(values.min()) - 1, float(values.max()) + 1)).charts
     assert not _arrows(unbroken)
     assert "axis is cut" not in unbroken.caption
@@ -135,11 +132,11 @@ def test_survivors_are_neither_ranked_nor_averaged_beside_variants_that_finish(w
     assert "finished" not in section.finding.partition(";")[0]
 
 
-def test_against_epochs_an_update_is_its_share_of_one(whole):
+def test_against_epochs_an_update_is_its_share_of_one(whole, golden):
     (chart,) = curves(whole, **NLL, x="epoch").charts
     assert chart.points["x"].unique().sort().to_list() == pytest.approx([n / 40 for n in range(0, 201, 20)])
     endless = with_curves(whole, lambda rows: rows.filter(pl.col("quantity") != "epoch"))
-    with pytest.raises(LabError, match="these runs have no epochs; write x: step"):
+    with golden.raises(LabError):
         curves(endless, **NLL, x="epoch")
 
 
@@ -185,7 +182,7 @@ def test_the_inset_holds_the_rates_below_on_the_same_axis(whole):
 def test_the_heading_says_where_the_lines_end(whole, course):
     ends = [np.mean([float(course(p, 1e-3, s, 200)) + 0.2 for s in range(1, 6)]) for p in ("post", "pre")]
     said = f"ends at {ends[0]:.2g} in Post-LN and {ends[1]:.2g} in Pre-LN"
-    assert curves(whole, **NLL).finding == f"The validation negative log likelihood {said}"
+    assert curves(whole, **NLL).finding.endswith(said)
 
 
 @pytest.mark.parametrize(
@@ -226,37 +223,44 @@ RATES = ("learning rate 0.1", "learning rate 1")
 
 
 @pytest.mark.parametrize(
-    ("values", "quantity", "families", "text"),
+    ("values", "quantity", "families"),
     [
         (
-            {"LayerNorm, learning rate 0.1": 2.3, "LayerNorm, learning rate 1": 2.9, "BatchNorm, learning rate 1": 2.5,
-             "BatchNorm, learning rate 3": 2.6}, "nll", (0, 0, 1, 1),
-            "at best ends at 2.3 with LayerNorm, learning rate 0.1 and 2.5 with BatchNorm, learning rate 1",
+            {
+                "LayerNorm, learning rate 0.1": 2.3,
+                "LayerNorm, learning rate 1": 2.9,
+                "BatchNorm, learning rate 1": 2.5,
+                "BatchNorm, learning rate 3": 2.6,
+            },
+            "nll",
+            (0, 0, 1, 1),
         ),
         (
             {"LayerNorm, learning rate 0.1": 0.3, "LayerNorm, learning rate 1": 0.9, "BatchNorm, learning rate 1": 0.5},
-            "accuracy", (0, 0, 1),
-            "at best ends at 0.9 with LayerNorm, learning rate 1 and 0.5 with BatchNorm, learning rate 1",
+            "accuracy",
+            (0, 0, 1),
         ),
         (
-            {"learning rate 0.1, Post-LN": 2.3, "learning rate 0.1, Pre-LN": 2.4, "learning rate 1, Post-LN": 2.2,
-             "learning rate 1, Pre-LN": 2.9}, "loss", (0, 0, 1, 1),
-            "at best ends at 2.4 at learning rate 0.1, Pre-LN and 2.2 at learning rate 1, Post-LN",
+            {
+                "learning rate 0.1, Post-LN": 2.3,
+                "learning rate 0.1, Pre-LN": 2.4,
+                "learning rate 1, Post-LN": 2.2,
+                "learning rate 1, Pre-LN": 2.9,
+            },
+            "loss",
+            (0, 0, 1, 1),
         ),
-        (
-            dict(zip(RATES, (2.3, 2.9), strict=True)), "nll", (0, 1),
-            "ends at 2.3 at learning rate 0.1 and 2.9 at learning rate 1",
-        ),
+        (dict(zip(RATES, (2.3, 2.9), strict=True)), "nll", (0, 1)),
         (
             {"A, warm-up 0": 3.0, "A, warm-up 9": 1.0, "B, warm-up 0": 2.0, "B, warm-up 9": 4.0, "C, warm-up 9": 2.5},
-            "nll", (0, 0, 1, 1, 2),
-            "at best ends at 1 with A, warm-up 9, the lowest of 3, and at 2.5 with C, warm-up 9, the highest",
+            "nll",
+            (0, 0, 1, 1, 2),
         ),
     ],
-)  # fmt: skip
-def test_a_heading_compares_arms_at_their_best_and_not_one_arm_with_itself(values, quantity, families, text):
+)
+def test_a_heading_compares_arms_at_their_best_and_not_one_arm_with_itself(values, quantity, families, golden):
     arms = compared_arms(SimpleNamespace(names=tuple(values), families=families))
-    assert ends_in_words(values, quantity, arms) == text
+    golden(ends_in_words(values, quantity, arms))
 
 
 def test_one_seed_missing_runs_and_nothing_measured_are_said(trained, golden):
@@ -301,11 +305,11 @@ def test_it_is_drawn_again_from_its_own_rows_and_page_and_notebook_hold_it(whole
     assert made.rows["curves"].height < whole.tables["curves"].height / 2
     given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True},))
     page, *_ = write_report(tmp_path, given, whole, []).files
-    assert "could not be made" not in page.read_text()
+    assert 'class="broken"' not in page.read_text()
     assert "alt.VConcatChart" in (tmp_path / "notebook.ipynb").read_text()
 
 
 @pytest.mark.parametrize(("ends", "scale"), [((2.0, 1.0), "linear"), ((0.0, 1.0), "log")])
-def test_ends_of_the_axis_in_the_wrong_order_are_refused(whole, ends, scale):
-    with pytest.raises(LabError, match="the lower one first"):
+def test_ends_of_the_axis_in_the_wrong_order_are_refused(whole, ends, scale, golden):
+    with golden.raises(LabError):
         curves(whole, **NLL, between=ends, scale=scale)

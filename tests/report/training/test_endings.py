@@ -1,6 +1,7 @@
 """Outcomes, basins and times to a target: counts, medians with divergence ranked worst, and edges that are flagged."""
 
 import math
+import re
 from statistics import median
 
 import polars as pl
@@ -96,7 +97,7 @@ def test_a_run_that_a_rule_stopped_early_is_finished_and_said(grid):
     assert texts(section)["Pre-LN, learning rate 0.001"][1] == "4/5, 1 stopped early"
 
 
-def test_a_basin_joins_medians_and_counts_what_diverged(grid, course):
+def test_a_basin_joins_medians_and_counts_what_diverged(grid, course, golden):
     section = basin(grid, quantity=END)
     (chart,) = section.charts
     values = [float(course("post", 1e-3, seed, 200)) + 0.2 for seed in range(1, 6)]
@@ -107,10 +108,9 @@ def test_a_basin_joins_medians_and_counts_what_diverged(grid, course):
     assert chart.points.filter(series="Post-LN", x=3e-3)["estimate"].item() is None, "three of five diverged"
     crosses = [row for rows in chart.spec["datasets"].values() for row in rows]
     assert [(row["series"], row["x"], row["label"]) for row in crosses] == [("Post-LN", 3e-3, "3/5")]
-    assert section.finding == (
-        f"Post-LN is best at the learning rate 0.001 (toy end {median(values):.2g}); "
-        f"Pre-LN is best at the learning rate 0.001 (toy end {course('pre', 1e-3, 2.5, 200) + 0.2:.2g})"
-    )
+    best = median(values), course("pre", 1e-3, 2.5, 200) + 0.2
+    assert re.findall(r"rate (\S+) \(toy end (\S+)\)", section.finding) == [("0.001", f"{loss:.2g}") for loss in best]
+    golden(section.finding)
     assert "NaN" not in to_svg(spec_with_data(chart))
     assert chart.statistic.centre == "median"
 
@@ -170,23 +170,17 @@ def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, 
     )
     page, *_ = write_report(tmp_path, given, grid, []).files
     text = page.read_text()
-    assert "could not be made" not in text
+    assert 'class="broken"' not in text
     for section in (outcomes(grid, numbers=[END]), basin(grid, quantity=END)):
         assert f"<h2>{unbroken_names(section.finding)} <a" in text
     assert (tmp_path / "tables" / "table-1.tex").read_text().count("/5") >= 6
 
 
 @pytest.mark.parametrize(
-    ("second", "text"),
-    [
-        (
-            [2.0, 2.2, 2.1],
-            "The best learning rate is 0.001 or 0.01, indistinguishable over seeds (final validation loss 2.1)",
-        ),
-        ([2.5, 2.7, 2.58], "The best learning rate is 0.001 (final validation loss 2.1)"),
-    ],
+    "second",
+    [[2.0, 2.2, 2.1], [2.5, 2.7, 2.58]],
 )
-def test_a_basin_names_one_best_value_only_where_seeds_tell_it_from_the_next(second, text):
+def test_a_basin_names_one_best_value_only_where_seeds_tell_it_from_the_next(second, golden):
     losses = {1e-4: [4.0, 4.1, 4.2], 1e-3: [2.05, 2.1, 2.15], 1e-2: second, 1e-1: [5.0, 5.1, 5.2]}
     drawn = as_seeds(
         pl.DataFrame(
@@ -198,4 +192,4 @@ def test_a_basin_names_one_best_value_only_where_seeds_tell_it_from_the_next(sec
     runs = SweepRuns(
         seeds=drawn, points=median_points(drawn), names=(SINGLE_SERIES,), missing="", rows={}, diverged=pl.DataFrame()
     )
-    assert basin_finding(runs, "learning rate", "lowest", "final_nll") == text
+    golden(basin_finding(runs, "learning rate", "lowest", "final_nll"))
