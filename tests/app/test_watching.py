@@ -105,7 +105,7 @@ def test_a_jump_is_above_what_the_median_of_the_twenty_before_allows(values, ste
     assert by_hand == step
 
 
-def test_lines_say_what_is_at_work_and_that_nobody_is():
+def test_lines_say_what_is_at_work_and_that_nobody_is(golden):
     curves = {
         "loss": [(118, 4.0), (119, 3.0)],
         "gradient norm": [(117, 1.0), (118, 1.0), (119, 8.0)],
@@ -118,7 +118,7 @@ def test_lines_say_what_is_at_work_and_that_nobody_is():
         "    gradient norm 8 ▁▁█ ! jumps at step 119",
     ]
     idle = WatchedRun("xiong_fig3", 10, 4, {"finished": 6}, (), None)
-    assert list(idle.lines())[1] == "  no worker is at it; lnlab run goes on with it"
+    golden(list(idle.lines())[1])
 
 
 def status(spec, store, capsys):

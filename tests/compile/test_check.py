@@ -90,18 +90,13 @@ NO_OPTIMIZER = "train: {steps: 5}\nschedule: constant\nmethods: {A: {optimizer: 
 
 
 @pytest.mark.parametrize(
-    ("sweep", "what"),
-    [
-        ("[{method: {a: 1}}]", "sweep.0.method: found"),
-        ("[{method: [B]}]", "no method is called 'B'"),
-        ("[{optimizer: }]", "sweep.0.optimizer: found null"),
-        ("[{optimzer: [adam]}]", "unknown key 'optimzer' in the sweep"),
-    ],
+    "sweep",
+    ["[{method: {a: 1}}]", "[{method: [B]}]", "[{optimizer: }]", "[{optimzer: [adam]}]"],
 )
-def test_what_only_follows_from_a_broken_sweep_is_not_told(plan, base, sweep, what):
+def test_what_only_follows_from_a_broken_sweep_is_not_told(plan, base, sweep, golden):
     text = base.replace("seeds: 2", f"{NO_OPTIMIZER}sweep: {sweep}\nprofiles: {{long: {{train.steps: 8}}}}")
     (found,) = refused(plan, text)
-    assert what in found
+    golden(found)
 
 
 def test_without_a_broken_sweep_it_is(plan, base):
@@ -160,19 +155,11 @@ def test_a_long_run_that_is_measured_at_its_end_can_be_planned(plan, base):
 
 
 @pytest.mark.parametrize(
-    ("written", "remedy"),
-    [
-        ("'0,001'", "if a number was meant, write 0.001"),
-        ("'1.000,5'", "if a number was meant, write 1000.5"),
-        ("'1 000'", "if a number was meant, write 1000"),
-        ("'1e-3 '", "if a number was meant, write 1e-3"),
-        ("½", "if a number was meant, write 0.5"),
-        ("'1,000'", "write 1000 or 1.000, whichever was meant"),
-        ("fast", "write a number"),
-    ],
+    "written",
+    ["'0,001'", "'1.000,5'", "'1 000'", "'1e-3 '", "½", "'1,000'", "fast"],
 )
-def test_a_number_as_another_place_writes_it_gets_the_number_that_was_meant(plan, base, written, remedy, golden):
+def test_a_number_as_another_place_writes_it_gets_the_number_that_was_meant(plan, base, written, golden):
     text = base + f"optimizer: {{kind: adam, lr: {written}}}\ntrain: {{steps: 4}}\n"
     (found,) = refused(plan, text)
     golden(found)
-    assert found.endswith(remedy)
+    golden(found)

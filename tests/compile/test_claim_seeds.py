@@ -194,21 +194,17 @@ def test_a_profile_sets_them_whole(plan):
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{pst: 1-5}", "no claim is called 'pst'; did you mean 'post'?"),
-        ("{post: 0}", "at least one seed is needed"),
-        ("{post: 5-3}", "5-3"),
-    ],
+    "line",
+    ["{pst: 1-5}", "{post: 0}", "{post: 5-3}"],
 )
-def test_what_is_wrong_with_them_is_reported_where_it_stands(plan, line, message):
+def test_what_is_wrong_with_them_is_reported_where_it_stands(plan, line, golden):
     with pytest.raises(SpecError, match=":9:") as error:
         plan(with_seeds(line))
-    assert message in str(error.value)
+    golden(str(error.value))
 
 
-def test_seeds_that_set_a_margin_are_not_judged(plan):
+def test_seeds_that_set_a_margin_are_not_judged(plan, golden):
     spec = with_seeds("{post: 1-5}").replace("2}, at_most: 3}\n  -", "2}, at_most: 3, calibration: {seeds: 5}}\n  -")
-    with pytest.raises(SpecError, match="seed 1 sets the margin and is judged too"):
+    with golden.raises(SpecError):
         plan(spec)
     plan(spec.replace("calibration: {seeds: 5}", 'calibration: {seeds: "6-7"}'))

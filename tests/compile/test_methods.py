@@ -96,12 +96,12 @@ def test_selections_and_claims_name_methods(plan, base, of, over):
 PROFILE = "profiles: {p: {methods: {A: {placement: pre}, B: {placement: post, norm: rms, norm.eps: EPS}}}}\n"
 
 
-def test_a_profile_replaces_the_methods_whole(plan, base):
+def test_a_profile_replaces_the_methods_whole(plan, base, golden):
     found = plan(base + NAMED + PROFILE.replace("EPS", "4"), profile="p")
     placements = [setting["encoder"]["placement"]["kind"] for setting in found.settings.values()]
     assert placements == ["pre", "post", "post"]
     assert [setting["encoder"]["norm"].get("eps") for setting in found.settings.values()] == [1e-05, 4, 4]
-    with pytest.raises(SpecError, match="no method is called 'B'"):
+    with golden.raises(SpecError):
         plan(base + NAMED, overrides=("methods={A: {placement: pre}}",))
 
 
@@ -114,37 +114,31 @@ def test_what_is_wrong_with_a_replaced_method_is_told_where_the_profile_says_it(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        (("method=[]",), "the axis 'method' is empty"),
-        (("method=D",), "-s method=D: no method is called 'D'"),
-        (("placement=pre", "method=A"), "-s placement=pre: 'placement' has no effect, because every method of the"),
-        (("norm.eps=3", "method=B"), "-s norm.eps=3: 'norm.eps' has no effect, because every method of the sweep"),
-        (("methods.A=3",), "write the path to set, as in methods.A.placement"),
-    ],
+    "arguments",
+    [("method=[]",), ("method=D",), ("placement=pre", "method=A"), ("norm.eps=3", "method=B"), ("methods.A=3",)],
 )
-def test_arguments_that_mean_nothing_are_refused(plan, base, arguments, what):
+def test_arguments_that_mean_nothing_are_refused(plan, base, arguments, golden):
     with pytest.raises(SpecError) as caught:
         plan(base.replace("placement: post\n", "") + NAMED, overrides=arguments)
-    assert what in str(caught.value)
+    golden(str(caught.value))
     assert len(caught.value.issues) == 1
 
 
-def test_a_method_cannot_be_chosen_where_no_grid_has_one(plan, base):
-    with pytest.raises(SpecError, match="no grid of the sweep has a method"):
+def test_a_method_cannot_be_chosen_where_no_grid_has_one(plan, base, golden):
+    with golden.raises(SpecError):
         plan(base + METHODS, overrides=("method=A",))
 
 
-def test_what_a_method_says_of_one_stack_excludes_the_short_form_and_is_told_where_it_stands(plan, base):
+def test_what_a_method_says_of_one_stack_excludes_the_short_form_and_is_told_where_it_stands(plan, base, golden):
     with pytest.raises(SpecError) as caught:
         plan(base + "norm: layer\n" + METHODS + "sweep: [{method: [C]}]\n")
     (problem,) = caught.value.issues
     line = (base + "norm: layer\n").count("\n") + 1
     assert problem.where.startswith(f"spec.yaml:{line}:")
-    assert "'norm' sets it for every stack already" in problem.what
+    golden(problem.what)
 
 
-def test_a_name_means_its_paths_in_the_order_of_the_file():
+def test_a_name_means_its_paths_in_the_order_of_the_file(golden):
     data = {"methods": {"A": {"placement": "post", "norm.eps": 2}, "flawed": 3}}
     assert [(each.path, each.value) for each in method_effects("A", data)] == [("placement", "post"), ("norm.eps", 2)]
     assert [each.place for each in method_effects("A", data)] == [
@@ -154,7 +148,7 @@ def test_a_name_means_its_paths_in_the_order_of_the_file():
     assert list(methods_of(data)) == ["A"]
     with pytest.raises(Flawed) as caught:
         method_effects("A", {})
-    assert caught.value.issues[0].remedy == "define it under 'methods:'"
+    golden(caught.value.issues[0].remedy)
 
 
 def test_all_stands_for_every_method_in_the_order_of_the_spec(plan, base):
@@ -170,11 +164,11 @@ def test_a_method_that_is_called_all_is_that_one(plan, base):
     assert [point["method"] for point in found.points.values()] == ["all"]
 
 
-def test_a_mistake_in_a_method_that_all_stands_for_is_told_where_the_method_says_it(plan, base):
-    with pytest.raises(SpecError, match=r"unknown key 'plcement' in the method 'A'"):
+def test_a_mistake_in_a_method_that_all_stands_for_is_told_where_the_method_says_it(plan, base, golden):
+    with golden.raises(SpecError):
         plan(base + METHODS.replace("placement: post", "plcement: post") + "sweep: [{method: all}]\n")
 
 
-def test_all_without_methods_says_what_is_missing(plan, base):
-    with pytest.raises(SpecError, match="no method is called 'all'"):
+def test_all_without_methods_says_what_is_missing(plan, base, golden):
+    with golden.raises(SpecError):
         plan(base + "sweep: [{method: all}]\n")

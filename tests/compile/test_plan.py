@@ -231,7 +231,7 @@ def test_the_parts_of_a_plan_belong_together(registries):
     st.lists(st.sampled_from(["post", "pre"]), min_size=1, max_size=2, unique=True),
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), max_size=3),
 )
-def test_a_grid_has_the_product_of_its_axes_without_its_exceptions(laboratory, layers, placements, holes):
+def test_a_grid_has_the_product_of_its_axes_without_its_exceptions(laboratory, layers, placements, holes, golden):
     left_out = {(layers[i % len(layers)], placements[j % len(placements)]) for i, j in holes}
     grid = {"model.layers": layers, "placement": placements}
     if left_out:
@@ -239,7 +239,7 @@ def test_a_grid_has_the_product_of_its_axes_without_its_exceptions(laboratory, l
     data = {**FULL, "sweep": [grid], "seeds": 1}
     expected = {(n, p) for n in layers for p in placements} - left_out
     if not expected:
-        with pytest.raises(SpecError, match="no point of the grid is left"):
+        with golden.raises(SpecError):
             compiled(laboratory, data)
         return
     found = compiled(laboratory, data)
@@ -337,14 +337,14 @@ def test_a_letter_too_few_anywhere_is_found_where_it_is_and_the_right_word_is_of
     assert offered >= 0.95 * len(mutants)
 
 
-def test_a_shipped_layout_of_ten_thousand_layers_is_refused_at_once(registries, base, document):
+def test_a_shipped_layout_of_ten_thousand_layers_is_refused_at_once(registries, base, document, golden):
     text = base.replace("layers: 2", "layers: 10000")
-    with pytest.raises(SpecError, match=r"model\.layers: found 10000; write a number of at most 256"):
+    with golden.raises(SpecError):
         compile_plan(document(text), registries, ())
 
 
-def test_more_memory_than_there_is_is_refused_before_any_work(registries, base, document):
-    with pytest.raises(SpecError, match=r"model: one run needs about [\d.]+ GiB at its peak, and this machine has"):
+def test_more_memory_than_there_is_is_refused_before_any_work(registries, base, document, golden):
+    with golden.raises(SpecError):
         compile_plan(document(base), registries, (), memory=2**20)
 
 

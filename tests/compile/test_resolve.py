@@ -89,25 +89,25 @@ def test_every_flaw_of_every_part_is_found_at_once(registries):
 
 
 @pytest.mark.parametrize(
-    ("train", "path", "what"),
+    ("train", "path"),
     [
-        ({"step": 1}, ("train", "step"), "train has no parameter 'step'"),
-        ({"steps": -1}, ("train", "steps"), "found -1"),
-        ({"epochs": 3, "steps": 2}, ("train", "epochs"), "the length is given in steps or in epochs, not both"),
-        ({"epochs": 0}, ("train", "epochs"), "found 0"),
-        ({"epochs": True}, ("train", "epochs"), "found true"),
-        ({"stop": "never"}, ("train", "stop", "kind"), "no stop is called 'never'"),
-        ({"device": "tpu"}, ("train", "device"), 'found "tpu"'),
-        ({"threads": True}, ("train", "threads"), "found true"),
-        ({"evaluate": "often"}, ("train", "evaluate"), 'found "often"'),
+        ({"step": 1}, ("train", "step")),
+        ({"steps": -1}, ("train", "steps")),
+        ({"epochs": 3, "steps": 2}, ("train", "epochs")),
+        ({"epochs": 0}, ("train", "epochs")),
+        ({"epochs": True}, ("train", "epochs")),
+        ({"stop": "never"}, ("train", "stop", "kind")),
+        ({"device": "tpu"}, ("train", "device")),
+        ({"threads": True}, ("train", "threads")),
+        ({"evaluate": "often"}, ("train", "evaluate")),
     ],
 )
-def test_what_cannot_be_trained_with_is_refused(registries, train, path, what):
+def test_what_cannot_be_trained_with_is_refused(registries, train, path, golden):
     with pytest.raises(Flawed) as caught:
         resolve_setting({**GIVEN, "train": train}, registries)
     (flaw,) = caught.value.issues
     assert flaw.path == path
-    assert what in flaw.what
+    golden(flaw.what)
 
 
 FROZEN = {"kind": "freeze", "tensor": "w2"}

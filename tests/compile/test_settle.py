@@ -33,9 +33,9 @@ def test_equal_points_are_one_variant_however_they_are_written(plan, base):
     assert len(found.runs) == 2
 
 
-def test_a_base_that_every_grid_replaces_may_be_null_where_there_may_be_none(plan, base):
+def test_a_base_that_every_grid_replaces_may_be_null_where_there_may_be_none(plan, base, golden):
     assert plan(base + "optimizer: null\nsweep: [{optimizer: [{kind: adam, lr: 1}]}]\n").runs
-    with pytest.raises(SpecError, match="8:12: optimizer: no optimizer is called 'adm'"):
+    with golden.raises(SpecError):
         plan(base + "optimizer: adm\nsweep: [{optimizer: [{kind: adam, lr: 1}]}]\n")
 
 

@@ -45,63 +45,34 @@ def test_a_model_of_one_stack_has_one_and_nothing_to_attend_to(registries):
 
 
 @pytest.mark.parametrize(
-    ("given", "path", "what"),
+    ("given", "path"),
     [
-        ({"placement": "post"}, ("model",), "a model is required"),
-        ({"model": MODEL}, ("placement",), "a placement is required"),
-        ({"model": "encoder_decoder", "placement": "post"}, ("model", "layers"), "the number of layers is required"),
-        ({"model": {**MODEL, "layers": 0}, "placement": "post"}, ("model", "layers"), "found 0"),
-        ({"model": {**MODEL, "layers": True}, "placement": "post"}, ("model", "layers"), "found true"),
-        ({"model": {**MODEL, "layers": 2.5}, "placement": "post"}, ("model", "layers"), "found 2.5"),
-        ({"model": {**MODEL, "layers": 10_000}, "placement": "post"}, ("model", "layers"), "found 10000"),
-        ({"model": MODEL, "placement": "post", "encoder": 3}, ("encoder",), "found 3"),
-        ({"model": MODEL, "placement": "post", "encoder": {"x": 1}}, ("encoder", "x"), "unknown key 'x'"),
-        (
-            {"model": MODEL, "placement": "post", "encoder": {"cross_attention": True}},
-            ("encoder", "cross_attention"),
-            "unknown key 'cross_attention'",
-        ),
-        (
-            {"model": MODEL, "placement": "post", "decoder": {"cross_attention": 1}},
-            ("decoder", "cross_attention"),
-            "found 1",
-        ),
-        (
-            {"model": MODEL, "placement": "post", "decoder": {"norm": "psot"}},
-            ("decoder", "norm", "kind"),
-            "no norm is called 'psot'",
-        ),
-        (
-            {"model": MODEL, "placement": "post", "decoder": {"placement": "pre"}},
-            ("decoder", "placement"),
-            "'placement' sets it for every stack already",
-        ),
-        (
-            {"model": MODEL, "placement": "post", "decoder": {"layers": 3}},
-            ("decoder", "layers"),
-            "'model.layers' sets it for every stack already",
-        ),
-        (
-            {"model": {"kind": "decoder_only", "layers": 1}, "placement": "post", "encoder": {}},
-            ("encoder",),
-            "this model has no encoder",
-        ),
+        ({"placement": "post"}, ("model",)),
+        ({"model": MODEL}, ("placement",)),
+        ({"model": "encoder_decoder", "placement": "post"}, ("model", "layers")),
+        ({"model": {**MODEL, "layers": 0}, "placement": "post"}, ("model", "layers")),
+        ({"model": {**MODEL, "layers": True}, "placement": "post"}, ("model", "layers")),
+        ({"model": {**MODEL, "layers": 2.5}, "placement": "post"}, ("model", "layers")),
+        ({"model": {**MODEL, "layers": 10_000}, "placement": "post"}, ("model", "layers")),
+        ({"model": MODEL, "placement": "post", "encoder": 3}, ("encoder",)),
+        ({"model": MODEL, "placement": "post", "encoder": {"x": 1}}, ("encoder", "x")),
+        ({"model": MODEL, "placement": "post", "encoder": {"cross_attention": True}}, ("encoder", "cross_attention")),
+        ({"model": MODEL, "placement": "post", "decoder": {"cross_attention": 1}}, ("decoder", "cross_attention")),
+        ({"model": MODEL, "placement": "post", "decoder": {"norm": "psot"}}, ("decoder", "norm", "kind")),
+        ({"model": MODEL, "placement": "post", "decoder": {"placement": "pre"}}, ("decoder", "placement")),
+        ({"model": MODEL, "placement": "post", "decoder": {"layers": 3}}, ("decoder", "layers")),
+        ({"model": {"kind": "decoder_only", "layers": 1}, "placement": "post", "encoder": {}}, ("encoder",)),
         (
             {"model": {"kind": "decoder_only", "layers": 1}, "placement": "post", "decoder": {"cross_attention": True}},
             ("decoder", "cross_attention"),
-            "this model has no encoder to attend to",
         ),
-        (
-            {"model": {"kind": "silent", "layers": 1}, "placement": "post"},
-            ("model", "kind"),
-            "does not say which stacks",
-        ),
+        ({"model": {"kind": "silent", "layers": 1}, "placement": "post"}, ("model", "kind")),
     ],
 )
-def test_each_flaw_has_the_path_at_which_it_is_written(registries, given, path, what):
+def test_each_flaw_has_the_path_at_which_it_is_written(registries, given, path, golden):
     ((found, says),) = flaws(given, registries)
     assert found == path
-    assert what in says
+    golden(says)
 
 
 def test_flaws_of_the_stacks_are_found_although_the_model_is_flawed(registries):

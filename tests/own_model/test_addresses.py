@@ -97,9 +97,9 @@ def test_every_parameter_is_measured_once(model):
 
 
 @pytest.mark.parametrize("probe", ["gradient_norm", "hessian_spectrum", "sharpness"])
-def test_a_model_that_is_frozen_whole_has_no_gradient(probe):
+def test_a_model_that_is_frozen_whole_has_no_gradient(probe, golden):
     model = nn.Linear(2, 2).requires_grad_(False)
-    with pytest.raises(LabError, match=r"no parameter of the model is trained.*; leave the probe out, or let some"):
+    with golden.raises(LabError):
         lnlab.measure(model, [None], every_square, probes=[probe])
 
 

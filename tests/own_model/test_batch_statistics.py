@@ -12,6 +12,7 @@ from lnlab.curvature.dense import dense
 from lnlab.curvature.hessian import hessian
 from lnlab.nn.batch_norm import BatchNorm, batch_statistics
 from lnlab.probes.probe import evaluating
+from tests.support.golden import holding
 
 X, Y = torch.randn(16, 5, generator=torch.Generator().manual_seed(2)), torch.arange(16) % 3
 
@@ -159,11 +160,11 @@ def test_torchs_norm_is_measured_as_lnlabs_own():
     assert found[0] == pytest.approx(found[1], rel=1e-5)
 
 
-def test_the_choice_stands_in_the_frame_and_on_the_page(tmp_path):
+def test_the_choice_stands_in_the_frame_and_on_the_page(tmp_path, golden):
     m = lnlab.measure(made("torch"), [(X, Y)], loss)
     assert m.frame("gradient_norm")["statistics"].unique().to_list() == ["batch"]
     m.report(out=tmp_path / "page")
-    assert "Norms over batches use the statistics of each batch." in (tmp_path / "page" / "index.html").read_text()
+    golden(holding((tmp_path / "page" / "index.html").read_text(), "Norms over batches"))
     running = lnlab.measure(made("torch"), [(X, Y)], loss, statistics="running")
     assert running.frame("gradient_norm")["statistics"].unique().to_list() == ["running"]
     without = lnlab.measure(nn.Linear(5, 3), [(X, Y)], loss)

@@ -331,20 +331,20 @@ class Listed(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("model", "address", "message"),
+    ("model", "address"),
     [
-        (nn.ModuleDict({"fused": nn.Linear(4, 7)}), "gates.a/b", "shape (7, 4) has no 2 equal parts"),
-        (nn.ModuleDict({"fused": nn.Linear(5, 6)}), "gates.a|b", "shape (6, 5) has no 2 equal parts"),
-        (nn.ModuleDict({"fused": nn.Linear(4, 6)}), "gates.a/b|c", "cannot be read"),
-        (nn.ModuleDict({"fused": nn.Linear(4, 6)}), "gates.a/", "cannot be read"),
-        (nn.ModuleDict({"fused": nn.Linear(4, 6)}), "gates.a/a", "have one address, gates a"),
-        (Listed(), "gates.a/b", "is also used where no name leads"),
+        (nn.ModuleDict({"fused": nn.Linear(4, 7)}), "gates.a/b"),
+        (nn.ModuleDict({"fused": nn.Linear(5, 6)}), "gates.a|b"),
+        (nn.ModuleDict({"fused": nn.Linear(4, 6)}), "gates.a/b|c"),
+        (nn.ModuleDict({"fused": nn.Linear(4, 6)}), "gates.a/"),
+        (nn.ModuleDict({"fused": nn.Linear(4, 6)}), "gates.a/a"),
+        (Listed(), "gates.a/b"),
     ],
 )
-def test_parts_that_are_not_there_are_one_message(model, address, message):
+def test_parts_that_are_not_there_are_one_message(model, address, golden):
     with pytest.raises(LabError) as raised:
         lnlab.measure(model, [torch.ones(2, 4)], lambda m, x: m(x).square().mean(), sites={"fused": address})
-    assert message in str(raised.value)
+    golden(str(raised.value))
     assert "\n" not in str(raised.value)
 
 

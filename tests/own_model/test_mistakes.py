@@ -26,40 +26,40 @@ class Growing(nn.Linear):
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    "call",
     [
-        ({"build": nn.ReLU()}, "ReLU has no parameters"),
-        ({"build": nn.LazyLinear(3)}, "the parameter 'weight' has no size yet"),
-        ({"build": Growing(4, 3)}, "adds, drops or replaces parameters in its forward pass"),
-        ({"build": lambda _: 3}, "build(1) returned int"),
-        ({"build": 3}, "'model' is int"),
-        ({"build": {}}, "there is no model"),
-        ({"batches": []}, "there are no batches"),
-        ({"loss": lambda m, x: mean(m, x).item()}, "the loss returned float"),
-        ({"loss": lambda m, x: m(x)}, "has the shape (2, 3)"),
-        ({"loss": lambda m, x: None}, "the loss returned NoneType, expected a tensor"),
-        ({"loss": lambda m, x: mean(m, x).detach()}, "has no graph"),
-        ({"loss": lambda m, x: mean(MODEL, x)}, "depends on no parameter of the model"),
-        ({"loss": lambda m, x: mean(m, x) * float("nan")}, "the loss of a batch is nan"),
-        ({"loss": lambda m, x: (mean(m, x) - mean(m, x).detach()).sqrt()}, "its gradient is not"),
-        ({"loss": lambda m, x: (mean(m, x), 0)}, "a sum over 0 items"),
-        ({"seeds": 3}, "a module has one set of weights"),
-        ({"seeds": 0}, "leaves no seed"),
-        ({"probes": ["hidden_norm"]}, "name the modules where it passes: stream={"),
-        ({"probes": ["input_norm"]}, "needs the structure of lnlab's own models, such as its masks and tokens"),
-        ({"probes": ["update_size"]}, "needs training"),
-        ({"probes": ["gradient_nrom"]}, "did you mean 'gradient_norm'?"),
-        ({"probes": ["gradient_norm", "gradient_norm"]}, "stands in probes twice"),
-        ({"probes": [{"kind": "gradient_norm", "batches": 2}]}, "asks for 2 batches"),
-        ({"probes": [{"kind": "gradient_norm", "split": "test"}]}, "there is no split 'test'"),
-        ({"probes": [{"kind": "hessian_spectrum", "operator": "ggn"}]}, "hessian_spectrum"),
+        {"build": nn.ReLU()},
+        {"build": nn.LazyLinear(3)},
+        {"build": Growing(4, 3)},
+        {"build": lambda _: 3},
+        {"build": 3},
+        {"build": {}},
+        {"batches": []},
+        {"loss": lambda m, x: mean(m, x).item()},
+        {"loss": lambda m, x: m(x)},
+        {"loss": lambda m, x: None},
+        {"loss": lambda m, x: mean(m, x).detach()},
+        {"loss": lambda m, x: mean(MODEL, x)},
+        {"loss": lambda m, x: mean(m, x) * float("nan")},
+        {"loss": lambda m, x: (mean(m, x) - mean(m, x).detach()).sqrt()},
+        {"loss": lambda m, x: (mean(m, x), 0)},
+        {"seeds": 3},
+        {"seeds": 0},
+        {"probes": ["hidden_norm"]},
+        {"probes": ["input_norm"]},
+        {"probes": ["update_size"]},
+        {"probes": ["gradient_nrom"]},
+        {"probes": ["gradient_norm", "gradient_norm"]},
+        {"probes": [{"kind": "gradient_norm", "batches": 2}]},
+        {"probes": [{"kind": "gradient_norm", "split": "test"}]},
+        {"probes": [{"kind": "hessian_spectrum", "operator": "ggn"}]},
     ],
 )
-def test_a_mistake_is_one_message(call, message):
+def test_a_mistake_is_one_message(call, golden):
     arguments = {"build": MODEL, "batches": BATCHES, "loss": mean} | call
     with pytest.raises(LabError) as raised:
         lnlab.measure(**arguments)
-    assert message in str(raised.value)
+    golden(str(raised.value))
     assert "; " in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -104,40 +104,40 @@ def test_a_row_that_an_own_probe_may_not_yield_is_one_message_wherever_it_runs(r
 
 
 @pytest.mark.parametrize("method", ["frame", "plot"])
-def test_what_was_not_measured_is_named(method):
+def test_what_was_not_measured_is_named(method, golden):
     m = lnlab.measure(MODEL, BATCHES, mean)
-    with pytest.raises(LabError, match="did you mean 'gradient_norm'"):
+    with golden.raises(LabError):
         getattr(m, method)("gradient_nrm")
 
 
 @pytest.mark.parametrize(
-    ("claims", "message"),
+    "claims",
     [
-        ({"kind": "ratio"}, "claims.0: 'id' is required"),
-        ({"id": "a", "kind": "ratoi"}, "did you mean 'ratio'"),
-        ("- {id: a, kind: bound, of: {quantity: gradient_norm}, at_mots: 1}", "did you mean 'at_most'"),
-        ("- {id: a, kind: [", "claims:1:"),
-        ("just a word", "expected a list, not str"),
-        ([{"id": "a", "kind": "bound", "role": "mine", "of": {"quantity": "q"}, "at_most": 1}], "claims.0.role"),
+        {"kind": "ratio"},
+        {"id": "a", "kind": "ratoi"},
+        "- {id: a, kind: bound, of: {quantity: gradient_norm}, at_mots: 1}",
+        "- {id: a, kind: [",
+        "just a word",
+        [{"id": "a", "kind": "bound", "role": "mine", "of": {"quantity": "q"}, "at_most": 1}],
     ],
 )
-def test_a_claim_is_checked_as_in_a_spec(claims, message):
+def test_a_claim_is_checked_as_in_a_spec(claims, golden):
     m = lnlab.measure(MODEL, BATCHES, mean)
     with pytest.raises(LabError) as raised:
         m.judge(claims)
-    assert message in str(raised.value)
+    golden(str(raised.value))
     assert "\n" not in str(raised.value)
 
 
-def test_a_profile_is_a_name():
-    with pytest.raises(LabError, match="a profile is a name, not list"):
+def test_a_profile_is_a_name(golden):
+    with golden.raises(LabError):
         lnlab.judge("first.yaml", profile=[{"id": "a"}])
 
 
-def test_an_integer_parameter_has_no_gradient():
+def test_an_integer_parameter_has_no_gradient(golden):
     model = nn.Linear(4, 3)
     model.codes = nn.Parameter(torch.ones(2, dtype=torch.int8), requires_grad=False)
-    with pytest.raises(LabError, match=r"'codes' is torch.int8, which has no gradient"):
+    with golden.raises(LabError):
         lnlab.measure(model, BATCHES, mean)
 
 

@@ -145,15 +145,10 @@ def test_each_stack_may_have_its_own_mask():
 
 
 @pytest.mark.parametrize(
-    ("mask", "message"),
-    [
-        (lambda _: torch.ones(2, 3), "the mask of a batch is (2, 3), and the stream at '0' (2, 5, 4)"),
-        (lambda _: None, "the mask of a batch is NoneType"),
-        (lambda _: {"decoder": torch.ones(2, 5)}, "the mask of a batch is NoneType"),
-        (lambda _: torch.zeros(2, 5), "leaves no token"),
-    ],
+    "mask",
+    [lambda _: torch.ones(2, 3), lambda _: None, lambda _: {"decoder": torch.ones(2, 5)}, lambda _: torch.zeros(2, 5)],
 )
-def test_a_mask_that_does_not_fit_is_one_message(mask, message):
+def test_a_mask_that_does_not_fit_is_one_message(mask, golden):
     model = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
     with pytest.raises(LabError) as raised:
         lnlab.measure(
@@ -164,5 +159,5 @@ def test_a_mask_that_does_not_fit_is_one_message(mask, message):
             stream={"0": "encoder.embedding.out"},
             mask=mask,
         )
-    assert message in str(raised.value)
+    golden(str(raised.value))
     assert "\n" not in str(raised.value)

@@ -117,9 +117,9 @@ def test_queries_of_padding_are_left_out(heads):
         assert m.frame(quantity).sort("index")["value"].to_list() == pytest.approx(values.tolist(), rel=1e-5)
 
 
-def test_a_mask_that_is_none_for_the_queries_is_refused():
+def test_a_mask_that_is_none_for_the_queries_is_refused(golden):
     given = {"probes": ["attention_logits"], "mask": lambda _: torch.ones(2, 4, dtype=torch.bool)}
-    with pytest.raises(LabError, match=r"the mask of a batch is \(2, 4\) .* expected \(2, 5\)"):
+    with golden.raises(LabError):
         lnlab.measure(SeesItself(), [torch.ones(2, 3, 5, 8)], lambda f, x: f(x).square().mean(), **given)
 
 

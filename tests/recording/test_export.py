@@ -62,7 +62,7 @@ def test_tensorboard_reads_every_number(tmp_path, loop):
     assert read == pytest.approx(recorded_points(tmp_path / "a"), rel=1e-6)
 
 
-def test_a_tracker_that_fails_is_told_once_and_ends_no_training(tmp_path, loop, capsys):
+def test_a_tracker_that_fails_is_told_once_and_ends_no_training(tmp_path, loop, capsys, golden):
     steps, others = [], []
 
     def log(values, step):
@@ -73,24 +73,24 @@ def test_a_tracker_that_fails_is_told_once_and_ends_no_training(tmp_path, loop, 
     record(loop, tmp_path / "a", export=[log, lambda values, step: others.append(step)])
     told = [line for line in capsys.readouterr().err.splitlines() if "export" in line]
     assert len(told) == 1
-    assert "export: the server said no; nothing more is sent there, and the run is whole in" in told[0]
+    golden(told[0])
     assert max(steps) == 1
     assert max(others) == 4
     assert lnlab.open_runs(tmp_path / "a").results.runs["status"].to_list() == ["finished"]
 
 
-def test_one_function_needs_no_list_and_belongs_to_the_recorder(tmp_path, loop):
+def test_one_function_needs_no_list_and_belongs_to_the_recorder(tmp_path, loop, golden):
     steps = []
     log = lambda values, step: steps.append(step)  # noqa: E731
     record(loop, tmp_path / "a", export=log)
     assert max(steps) == 4
     rec = lnlab.Recorder(tmp_path / "b", seed=1)
-    with pytest.raises(LabError, match=r"rec: 'export' is list; give export= to lnlab.Recorder, once"):
+    with golden.raises(LabError):
         rec(torch.nn.Linear(2, 2), 0, export=[log])
     rec.close()
 
 
-def test_a_word_is_no_function(tmp_path):
-    with pytest.raises(LabError, match=r"export: 'wandb' is no function; give run.log of your tracker"):
+def test_a_word_is_no_function(tmp_path, golden):
+    with golden.raises(LabError):
         lnlab.Recorder(tmp_path / "a", seed=1, export=["wandb"])
     assert not (tmp_path / "a").exists()

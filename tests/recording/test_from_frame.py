@@ -8,6 +8,7 @@ import pytest
 
 import lnlab
 from lnlab.errors import LabError
+from tests.support.golden import holding
 
 METHODS = {"adam": 1.0, "sgd": 1.5, "lion": 0.9, "muon": 0.7}
 
@@ -62,7 +63,7 @@ def test_one_row_a_run_and_columns_by_name():
 
 
 @pytest.mark.parametrize("given", [{}, {"steps": 500}, {"status": "ended"}])
-def test_numbers_without_a_step_are_those_of_training(tmp_path, given):
+def test_numbers_without_a_step_are_those_of_training(tmp_path, given, golden):
     """So three seeds are too few, as they are for the same numbers with their step; five are enough."""
     claim = claim_of_optimizer()
     at_last = claim["of"]
@@ -78,7 +79,7 @@ def test_numbers_without_a_step_are_those_of_training(tmp_path, given):
     report = stepless.report([{**claim, "of": anywhere}], out=tmp_path / "page")
     assert report.failed == []
     page = (tmp_path / "page" / "index.html").read_text()
-    assert "Trained and recorded outside lnlab" in page
+    golden(holding(page, "Trained and recorded"))
     for false in ("Measured from Python", "0 updates", "initialization"):
         assert false not in page
 
@@ -146,13 +147,13 @@ def test_mistakes_have_one_line():
     refused("has sleeping for one run", table.with_columns(s=pl.lit("sleeping")), status="s")
 
 
-def test_a_page_and_its_words(tmp_path):
+def test_a_page_and_its_words(tmp_path, golden):
     runs = lnlab.from_frame(of_optimizer(long_table()), axes=["optimizer"], step="step")
     sections = [{"kind": "curves", "quantity": "loss", "where": {"split": "validation"}}]
     report = runs.report([claim_of_optimizer()], out=tmp_path / "page", sections=sections)
     assert report.failed == []
     page = (tmp_path / "page" / "index.html").read_text()
-    assert "Trained and recorded outside lnlab" in page
+    golden(holding(page, "Trained and recorded"))
     for false in ("Measured from Python", "Random numbers are keyed", "Dropout is off", "parameters)"):
         assert false not in page
     files = runs.paper([claim_of_optimizer()], out=tmp_path / "paper", sections=sections)

@@ -10,6 +10,7 @@ import torch
 
 import lnlab
 from lnlab.errors import LabError
+from tests.support.golden import holding
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_a_claim_over_runs_is_the_statistic_of_their_rows(runs):
     assert verdict.verdict == "supported", verdict.reason
 
 
-def test_derived_quantities_are_had_everywhere(runs):
+def test_derived_quantities_are_had_everywhere(runs, golden):
     frame = runs.frame("gradient_growth")
     norms = runs.frame("gradient_norm").filter(pl.col("tensor") == "w1", pl.col("step") == 6, pl.col("seed") == 2)
     one, two = norms.filter(pl.col("optimizer.lr") == 0.01).sort("layer")["value"]
@@ -69,13 +70,13 @@ def test_derived_quantities_are_had_everywhere(runs):
     for x in (None, "step", "optimizer.lr"):
         runs.plot("gradient_growth", x=x).to_dict()
         runs.plot("loss", x=x).to_dict()
-    with pytest.raises(LabError, match="there is no x 'layers'"):
+    with golden.raises(LabError):
         runs.plot("loss", x="layers")
-    with pytest.raises(LabError, match="nothing called 'los' was measured; did you mean 'loss'"):
+    with golden.raises(LabError):
         runs.frame("los")
 
 
-def test_the_page_says_how_its_runs_were_made(runs, tmp_path):
+def test_the_page_says_how_its_runs_were_made(runs, tmp_path, golden):
     of = {"quantity": "loss", "step": "last"}
     claims = [{"id": "a", "kind": "bound", "of": of, "over": "optimizer.lr", "at_most": 99}]
     report = runs.report(claims, out=tmp_path / "page", title="Mine")
@@ -83,8 +84,8 @@ def test_the_page_says_how_its_runs_were_made(runs, tmp_path):
     page = (tmp_path / "page" / "index.html").read_text()
     for false in ("Measured from Python", "Random numbers are keyed", "with the weights that they had", "by its rule"):
         assert false not in page
-    assert "Trained and recorded outside lnlab" in page
-    assert "dropout and after clipping" in page
+    golden(holding(page, "Trained and recorded"))
+    golden(holding(page, "dropout and after"))
 
 
 def test_the_page_of_one_run_draws_each_of_its_curves_and_the_course_of_a_number_of_the_whole(tmp_path):

@@ -61,15 +61,15 @@ def test_a_column_says_which_mark_is_the_decimal_one(tmp_path, separator, cells,
         (["2.310", "95"], None),
     ],
 )
-def test_an_open_mark_is_refused_until_somebody_says_it(tmp_path, cells, others):
+def test_an_open_mark_is_refused_until_somebody_says_it(tmp_path, cells, others, golden):
     path = written(tmp_path / "t.tsv", table_of(cells, others=others))
-    with pytest.raises(LabError, match=r"column 'x' has '2.310' \(row 1 of .*t.tsv\).*say which: decimal:|'2.288'"):
+    with golden.raises(LabError):
         lnlab.read_table(path)
     point = [float(cell.replace(",", "")) for cell in cells]
     comma = [float(cell.replace(".", "").replace(",", ".")) for cell in cells]
     for given, read in (({"decimal": "."}, point), ({"thousands": ","}, point), ({"decimal": ","}, comma)):
         assert lnlab.read_table(path, **given)["x"].to_list() == read
-    with pytest.raises(LabError, match="is the mark of thousands, too"):
+    with golden.raises(LabError):
         lnlab.read_table(path, decimal=",", thousands=",")
 
 
@@ -141,26 +141,26 @@ def test_words_that_tools_write_for_numbers(tmp_path, word, number, kind):
 
 
 @pytest.mark.parametrize("word", ["-", "None", "50%", "diverged", "1.2.3", "2,5 s", "\u0663"])
-def test_any_other_word_among_numbers_is_refused_with_its_row(tmp_path, word):
+def test_any_other_word_among_numbers_is_refused_with_its_row(tmp_path, word, golden):
     path = written(tmp_path / "w.csv", f'opt,seed,step,loss\n{LOSSES}adam,6,1,2\nadam,6,2,"{word}"\n')
     for values in (None, ["loss"]):
-        with pytest.raises(LabError, match=rf"column 'loss' has the word '{word}' in row 22 \(opt adam, seed 6\)"):
+        with golden.raises(LabError):
             lnlab.from_frame(lnlab.read_table(path), axes=["opt"], step="step", values=values)
 
 
 @pytest.mark.parametrize("cell", ["{}0%", "1.{}%", "{},00,000", "1{},50,000"])
-def test_a_column_of_cells_that_are_nearly_numbers_does_not_vanish(tmp_path, cell):
+def test_a_column_of_cells_that_are_nearly_numbers_does_not_vanish(tmp_path, cell, golden):
     """Shares in percent, and digits grouped as in India."""
     table = lnlab.read_table(
         written(tmp_path / "t.tsv", table_of([cell.format(s) for s in range(1, 6)], others="12345"))
     )
-    with pytest.raises(LabError, match=rf"column 'x' has the word '{cell.format(1)}' in row 1"):
+    with golden.raises(LabError):
         lnlab.from_frame(table, axes=["opt"])
 
 
-def test_a_dash_for_most_cells_hides_no_column(tmp_path):
+def test_a_dash_for_most_cells_hides_no_column(tmp_path, golden):
     rows = "".join(f"a,{s},{t},{t},{'-' if t < 5 else 2.5}\n" for s in range(1, 6) for t in range(1, 6))
-    with pytest.raises(LabError, match="column 'acc' has the word '-' in row 1"):
+    with golden.raises(LabError):
         lnlab.from_frame(
             lnlab.read_table(written(tmp_path / "w.csv", "opt,seed,step,loss,acc\n" + rows)), axes=["opt"], step="step"
         )
@@ -245,19 +245,19 @@ def test_equal_headers_are_refused(tmp_path, header):
         lnlab.read_table(written(tmp_path / "d.csv", f"opt,seed,step,{header}\na,1,1,2.5,9\n"))
 
 
-def test_equal_names_elsewhere_are_refused(tmp_path):
+def test_equal_names_elsewhere_are_refused(tmp_path, golden):
     chart = written(tmp_path / "w.csv", '"Step","adam-seed1 - loss","adam-seed1 - loss"\n"10","2.5","2.6"\n')
-    with pytest.raises(LabError, match="has two columns 'adam-seed1 - loss'"):
+    with golden.raises(LabError):
         lnlab.read_table(chart, runs="{opt}-seed{seed}")
-    with pytest.raises(LabError, match="a row has two values of 'loss'"):
+    with golden.raises(LabError):
         lnlab.read_table(written(tmp_path / "w.jsonl", '{"opt": "a", "seed": 1, "loss": 1, "loss": 2}\n'))
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame([["a", 1, 2.5, 9]], columns=["opt", "seed", "loss", "loss"])
-    with pytest.raises(LabError, match="the table has two columns 'loss'"):
+    with golden.raises(LabError):
         lnlab.from_frame(frame, axes=["opt"])
 
 
-def test_rows_of_one_step_are_joined_where_no_column_contradicts():
+def test_rows_of_one_step_are_joined_where_no_column_contradicts(golden):
     """As transformers and Lightning log: a row for training, one for validation, with the epoch in both."""
     rows = []
     for o in "ab":
@@ -276,9 +276,9 @@ def test_rows_of_one_step_are_joined_where_no_column_contradicts():
         frame = frame.filter(pl.col("split") == ("train" if name == "loss" else "validation"))
         assert frame.select("step", "value").rows() == [(10, start + 1.5), (20, start + 1.0)]
     contradicting = pl.concat([table, table.head(1).with_columns(pl.col("loss") + 1)])
-    with pytest.raises(LabError, match=r"two rows have opt a, seed 1, step 10, and differ in loss; name what tells"):
+    with golden.raises(LabError):
         lnlab.from_frame(contradicting, axes=["opt"], step="step")
-    with pytest.raises(LabError, match=r"differ in host; name it in axes="):
+    with golden.raises(LabError):
         lnlab.from_frame(
             table.with_row_index().with_columns(host="h" + pl.col("index").cast(pl.String)).drop("index"),
             axes=["opt"],
@@ -325,26 +325,22 @@ ONE = {"opt": ["a"], "seed": [1], "loss": [1.0]}
 
 
 @pytest.mark.parametrize(
-    ("table", "given", "said"),
+    ("table", "given"),
     [
-        (
-            pl.DataFrame({"opt": ["a"], "seed": pl.Series([2**63 + 5], dtype=pl.UInt64), "loss": [1.0]}),
-            {},
-            "row 1 has seed 9223372036854775813, which is",
-        ),
-        ({**ONE, "seed": ["9223372036854775813"]}, {}, "row 1 has seed 9223372036854775813"),
-        ({**ONE, "step": [10**20]}, {"step": "step"}, "row 1 has step 100000000000000000000"),
-        ({**ONE, "step": [1e300]}, {"step": "step"}, "row 1 has step 1e"),
-        (ONE, {"axes": ["seed"]}, "the column 'seed' is named twice"),
-        (ONE, {"axes": ["opt", "opt"]}, "the column 'opt' is named twice"),
-        ({**ONE, "seed": [1, 2]}, {}, "the table cannot be read"),
-        ({**ONE, "loss": [1j]}, {"values": ["loss"]}, "the column 'loss' has"),
+        (pl.DataFrame({"opt": ["a"], "seed": pl.Series([2**63 + 5], dtype=pl.UInt64), "loss": [1.0]}), {}),
+        ({**ONE, "seed": ["9223372036854775813"]}, {}),
+        ({**ONE, "step": [10**20]}, {"step": "step"}),
+        ({**ONE, "step": [1e300]}, {"step": "step"}),
+        (ONE, {"axes": ["seed"]}),
+        (ONE, {"axes": ["opt", "opt"]}),
+        ({**ONE, "seed": [1, 2]}, {}),
+        ({**ONE, "loss": [1j]}, {"values": ["loss"]}),
     ],
 )
-def test_what_is_no_table_of_runs_is_one_line(table, given, said):
+def test_what_is_no_table_of_runs_is_one_line(table, given, golden):
     with pytest.raises(LabError) as caught:
         lnlab.from_frame(table, **{"axes": ["opt"], **given})
-    assert said in str(caught.value)
+    golden(str(caught.value))
     assert "\n" not in str(caught.value)
 
 
@@ -383,15 +379,11 @@ def test_json_lines_as_python_writes_them(tmp_path, text, losses):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (line(1, 2.0) + '{"opt": "a", "se', "line 2 is no JSON .*leave it out if a kill has cut it"),
-        (line(1, 2.0) + "[1, 2]\n", "it is no list of rows"),
-        (line(1, [1, 2]), "'metrics.loss' holds lists"),
-    ],
+    "text",
+    [line(1, 2.0) + '{"opt": "a", "se', line(1, 2.0) + "[1, 2]\n", line(1, [1, 2])],
 )
-def test_what_is_no_line_of_json_is_named(tmp_path, text, said):
-    with pytest.raises(LabError, match=said):
+def test_what_is_no_line_of_json_is_named(tmp_path, text, golden):
+    with golden.raises(LabError):
         lnlab.read_table(written(tmp_path / "x.jsonl", text))
 
 

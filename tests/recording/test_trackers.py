@@ -133,10 +133,8 @@ def test_an_event_file_that_a_kill_has_cut_is_read_as_far_as_it_goes(tmp_path):
     assert rows_of(frame) == expected() - {("post", 1, 10, 2.0)}
 
 
-@pytest.mark.parametrize(
-    ("place", "said"), [(0.75, "is damaged after step [4-8]"), (0.05, "damaged from its beginning")]
-)
-def test_a_damaged_event_file_is_no_shorter_run(tmp_path, place, said):
+@pytest.mark.parametrize("place", [0.75, 0.05])
+def test_a_damaged_event_file_is_no_shorter_run(tmp_path, place, golden):
     tensorboard = pytest.importorskip("torch.utils.tensorboard")
     with tensorboard.SummaryWriter(tmp_path / "adam-1") as writer:
         for step in range(10):
@@ -145,7 +143,7 @@ def test_a_damaged_event_file_is_no_shorter_run(tmp_path, place, said):
     content = bytearray(path.read_bytes())
     content[int(len(content) * place)] ^= 0xFF
     path.write_bytes(content)
-    with pytest.raises(LabError, match=said):
+    with golden.raises(LabError):
         read_table(tmp_path, runs="{opt}-{seed}")
 
 
@@ -229,23 +227,23 @@ def test_how_a_run_ended_is_never_guessed(tmp_path, meta, word):
 
 
 @pytest.mark.parametrize(
-    ("meta", "lines", "said"),
+    ("meta", "lines"),
     [
-        ("start_time: 2024-13-01", "0 1 0", "is not plain YAML"),
-        ("status: 3", "0 1 99999999999999999999", "loss:1: is no point of a metric"),
-        ("status: 3", "0 1 1.5", "loss:1: is no point of a metric"),
-        ("status: 3", "", "there are no numbers"),
-        ("status: 3\nlifecycle_stage: deleted", "0 1 0", "there are no numbers"),
+        ("start_time: 2024-13-01", "0 1 0"),
+        ("status: 3", "0 1 99999999999999999999"),
+        ("status: 3", "0 1 1.5"),
+        ("status: 3", ""),
+        ("status: 3\nlifecycle_stage: deleted", "0 1 0"),
     ],
 )
-def test_what_mlflow_does_not_write_is_one_line(tmp_path, meta, lines, said):
+def test_what_mlflow_does_not_write_is_one_line(tmp_path, meta, lines, golden):
     mlflow_run(tmp_path / "run", meta, loss=lines)
-    with pytest.raises(LabError, match=said):
+    with golden.raises(LabError):
         read_table(tmp_path)
 
 
-def test_no_file_has_no_numbers():
-    with pytest.raises(LabError, match="there are no numbers"):
+def test_no_file_has_no_numbers(golden):
+    with golden.raises(LabError):
         read_table([])
 
 
@@ -272,19 +270,19 @@ def test_quotes_in_the_name_of_a_run_are_its_own(tmp_path, name, quoted):
 
 
 @pytest.mark.parametrize(
-    ("header", "pattern", "said"),
+    ("header", "pattern"),
     [
-        ("step,loss", "{loss}-{seed}", "the field 'loss'"),
-        ("step,seed", "{placement}-{seed}", "the field 'seed'"),
-        ("Step,a-1 - loss", "{Step}-{seed}", "the field 'Step'"),
-        ("Step,a-1 - loss", "{loss}-{seed}", "the field 'loss'"),
-        ("Step,a-1 - Step", "{placement}-{seed}", "a metric and a column of one name, 'Step'"),
-        ("Step, Step", "{placement}-{seed}", "has two columns 'Step'"),
+        ("step,loss", "{loss}-{seed}"),
+        ("step,seed", "{placement}-{seed}"),
+        ("Step,a-1 - loss", "{Step}-{seed}"),
+        ("Step,a-1 - loss", "{loss}-{seed}"),
+        ("Step,a-1 - Step", "{placement}-{seed}"),
+        ("Step, Step", "{placement}-{seed}"),
     ],
 )
-def test_no_column_takes_the_place_of_another(tmp_path, header, pattern, said):
+def test_no_column_takes_the_place_of_another(tmp_path, header, pattern, golden):
     (tmp_path / "a-1.csv").write_text(f"{header}\n0,1\n")
-    with pytest.raises(LabError, match=said):
+    with golden.raises(LabError):
         read_table(tmp_path / "a-1.csv", runs=pattern)
 
 
@@ -318,8 +316,8 @@ def test_names_of_runs(pattern, name, values):
 
 
 @pytest.mark.parametrize("pattern", ["{a}-{seed}", "{a}-{seed}/{b}"])
-def test_a_name_that_does_not_fit_is_refused(pattern):
-    with pytest.raises(LabError, match=r"the name 'pre\d' does not fit"):
+def test_a_name_that_does_not_fit_is_refused(pattern, golden):
+    with golden.raises(LabError):
         RunNames(pattern).read("pre1")
 
 
@@ -329,13 +327,13 @@ def test_a_pattern_that_tells_nothing_apart_is_refused(pattern):
         RunNames(pattern)
 
 
-def test_a_name_that_fits_in_two_ways_is_refused():
-    with pytest.raises(LabError, match="in two ways: a 'pre' and b 'ln-1', or a 'pre-ln' and b '1'"):
+def test_a_name_that_fits_in_two_ways_is_refused(golden):
+    with golden.raises(LabError):
         RunNames("{a}-{b}").read("pre-ln-1")
 
 
-def test_a_folder_of_nothing_is_refused(tmp_path):
-    with pytest.raises(LabError, match=r"holds no table .*, no event file of TensorBoard and no run of MLflow"):
+def test_a_folder_of_nothing_is_refused(tmp_path, golden):
+    with golden.raises(LabError):
         read_table(tmp_path)
     with pytest.raises(LabError, match="no file matches"):
         read_table(tmp_path / "nothing*")

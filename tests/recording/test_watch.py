@@ -10,6 +10,7 @@ from lnlab.app import watching_runs
 from lnlab.app.watching_runs import Watch
 from lnlab.cli import main
 from lnlab.recorded.runs import run_label
+from tests.support.golden import holding
 
 
 @pytest.fixture
@@ -48,10 +49,10 @@ def test_as_json_and_a_single_run(runs, capsys):
     assert len(run["curves"][0]["values"]) == 3
 
 
-def test_it_ends_where_all_runs_have_and_names_what_is_none(runs, tmp_path, capsys):
+def test_it_ends_where_all_runs_have_and_names_what_is_none(runs, tmp_path, capsys, golden):
     assert main(["watch", str(runs / "b"), "--every", "0.1"]) == 0
     assert main(["watch", str(tmp_path)]) == 2
-    assert "no run is in" in capsys.readouterr().err
+    golden(holding(capsys.readouterr().err, "no run is"))
 
 
 def test_recorded_and_computed_runs_below_one_folder_and_what_did_not_change_is_not_read_again(runs, monkeypatch):

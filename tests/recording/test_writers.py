@@ -70,20 +70,20 @@ def test_a_run_cut_short_before_its_first_checkpoint_begins_again(run, ending, c
     assert capsys.readouterr().err.count("training begins again, and the 30 steps of a run cut short are dropped") == 1
 
 
-def test_a_run_that_goes_on_without_its_step_or_is_finished_is_refused_and_left_as_it_was(run):
+def test_a_run_that_goes_on_without_its_step_or_is_finished_is_refused_and_left_as_it_was(run, golden):
     rec, model, opt = run()
     train(rec.attach(model, opt), model, opt, 9)
     left(rec)
     rec, *_ = run()
     for p in model.parameters():
         p.requires_grad_(True)  # the weights of step 9, of a checkpoint
-    with pytest.raises(LabError, match="ends at step 9 and training begins again; say attach"):
+    with golden.raises(LabError):
         rec.attach(model, opt)
     left(rec)
     rec, _, _ = run()
     rec.attach(model, opt, step=9).close()
     rec, model, opt = run()
-    with pytest.raises(LabError, match="ends at step 9 and training begins again"):
+    with golden.raises(LabError):
         rec.attach(model, opt)
     left(rec)
     assert lnlab.open_runs(rec.folder.path).results.runs["status"].to_list() == ["finished"]
@@ -99,7 +99,7 @@ def test_a_loop_without_hooks_begins_again_by_its_first_step(run):
 
 
 @pytest.mark.parametrize("removed", [1, 4, "last", (1, 2, 3)])
-def test_a_part_that_is_removed_loses_only_its_own_rows(run, monkeypatch, removed):
+def test_a_part_that_is_removed_loses_only_its_own_rows(run, monkeypatch, removed, golden):
     monkeypatch.setattr(run_folder, "PART_BYTES", 2000)
     rec, model, opt = run()
     train(rec.attach(model, opt), model, opt, 40)
@@ -116,7 +116,7 @@ def test_a_part_that_is_removed_loses_only_its_own_rows(run, monkeypatch, remove
         whole = set(steps_of(rec))
         content = part.read_bytes()
         part.write_bytes(content[:-50])
-        with pytest.raises(LabError, match=rf"part-{number}.parquet: is a part that cannot be read; remove it"):
+        with golden.raises(LabError):
             lnlab.open_runs(rec.folder.path)
         part.unlink()
         gone |= whole - set(steps_of(rec))
@@ -155,12 +155,12 @@ def test_what_is_removed_while_a_run_goes_on_is_told(run, tmp_path, what, monkey
     left(rec)
 
 
-def test_a_second_recorder_of_a_notebook_takes_the_folder_over(run):
+def test_a_second_recorder_of_a_notebook_takes_the_folder_over(run, golden):
     rec, model, opt = run()
     train(rec.attach(model, opt), model, opt, 3)
     again, model, opt = run()
     train(again.attach(model, opt), model, opt, 2)
-    with pytest.raises(LabError, match="the recorder is closed"):
+    with golden.raises(LabError):
         rec(model, loss=1.0)
     again.close()
     assert steps_of(again) == [1, 2]

@@ -117,10 +117,10 @@ def on_a_gpu(plan):
     return replace(plan, trajectories=tuple(units))
 
 
-def test_the_time_of_a_gpu_is_known_from_units_that_ended_alone(plan, known, store, monkeypatch):
+def test_the_time_of_a_gpu_is_known_from_units_that_ended_alone(plan, known, store, monkeypatch, golden):
     gpu = on_a_gpu(plan)
     assert expected_pace(store, gpu, known) is None
-    assert no_pace(gpu) == "not known on cuda until a unit has ended there"
+    golden(no_pace(gpu))
     plain = Pace(REFERENCE_SPEED, 1.0, "").unit_seconds(gpu.trajectories, known)
     taken = {key: plain[key] / 8 for key in list(plain)[:1]}
     monkeypatch.setattr("lnlab.app.planning.pace.actual_seconds", lambda *_: taken)

@@ -60,46 +60,38 @@ def test_a_plausible_selection_passes(said, of, more):
 
 
 @pytest.mark.parametrize(
-    ("of", "more", "what"),
+    ("of", "more"),
     [
-        ("layer: 0", {}, "claims.a.of.layer: no row has layer = 0; there is 1, 2, 3, 4, or first and last"),
-        ("layer: lst", {}, "no row has layer = lst"),
-        ("layer: 1, seed: 9", {}, "claims.a.of.seed: no row has seed = 9; there is 1, 2, 3, 4, 5, 6"),
-        ("layer: 1, split: dev", {}, "claims.a.of.split: no row has split = dev"),
-        ("layer: 1, step: 99", {}, "claims.a.of.step: no row has step = 99; there is 0, or last"),
-        ("layer: [1, 9]", {"over": "layer"}, "no row has layer = 9"),
-        ("layer: 1, placement: true", {}, "claims.a.of.placement: no run has placement = true"),
-        ("layer: 1, placement: [post, psot]", {"over": "placement"}, "did you mean 'post'?"),
-        ("layer: 1, modle.layers: 2", {}, "claims.a.of.modle.layers: unknown key 'modle.layers'"),
-        ("layer: 1, xyzzy: 1", {}, "columns: run, variant"),
-        (
-            "layer: 1, method: Pre-LN",
-            {},
-            "claims.a.of.method: no run has a method: the spec sweeps none",
-        ),
-        ("layer: 1, tensor: w7", {}, "no row has tensor = w7; known: k, o, q, table, v, w1, w2"),
-        ("layer: 1, stack: middle", {}, "claims.a.of.stack: no row has stack = middle"),
-        ("layer: 1, sublayer: cross_attention", {}, "claims.a.of"),
-        ("layer: 1", {"over": "modle.layers"}, "claims.a.over: unknown key 'modle.layers'"),
-        ("layer: []", {}, "claims.a.of.layer: found []; give at least one value"),
-        ("layer: 1, quantity: gradient_nrom", {}, "claims.a.of.quantity: no row has quantity = gradient_nrom; did you"),
-        ("layer: 1, quantity: sharpness", {}, "claims.a.of.quantity: no row has quantity = sharpness"),
-        (
-            "layer: 1, quantity: learned_fractoin, reference: best",
-            {},
-            "claims.a.of.quantity: no row has quantity = lea",
-        ),
-        ("layer: 1, reference: best", {}, "claims.a.of.reference: nothing selected is measured against a reference"),
-        ("layer: null", {}, "claims.a.of"),
+        ("layer: 0", {}),
+        ("layer: lst", {}),
+        ("layer: 1, seed: 9", {}),
+        ("layer: 1, split: dev", {}),
+        ("layer: 1, step: 99", {}),
+        ("layer: [1, 9]", {"over": "layer"}),
+        ("layer: 1, placement: true", {}),
+        ("layer: 1, placement: [post, psot]", {"over": "placement"}),
+        ("layer: 1, modle.layers: 2", {}),
+        ("layer: 1, xyzzy: 1", {}),
+        ("layer: 1, method: Pre-LN", {}),
+        ("layer: 1, tensor: w7", {}),
+        ("layer: 1, stack: middle", {}),
+        ("layer: 1, sublayer: cross_attention", {}),
+        ("layer: 1", {"over": "modle.layers"}),
+        ("layer: []", {}),
+        ("layer: 1, quantity: gradient_nrom", {}),
+        ("layer: 1, quantity: sharpness", {}),
+        ("layer: 1, quantity: learned_fractoin, reference: best", {}),
+        ("layer: 1, reference: best", {}),
+        ("layer: null", {}),
     ],
 )
-def test_an_implausible_one_says_why_where_it_stands(said, of, more, what):
+def test_an_implausible_one_says_why_where_it_stands(said, of, more, golden):
     words = {word.split(":")[0] for word in of.split(", ")}
     site = ", ".join(pair for pair in SITE.split(", ") if pair.split(":")[0] not in words)
     pinned = "" if "over" in more or "placement" in words else ", placement: post"
     text = SPEC + SWEEP + PROBES + claim(f"{site}, model.layers: 4{pinned}, {of}", **more)
     (found,) = said(text)
-    assert what in found
+    golden(found)
 
 
 @pytest.mark.parametrize(
@@ -118,10 +110,10 @@ def test_several_numbers_where_one_is_needed_are_named(said, of, more, what):
     assert what in found
 
 
-def test_together_nothing_has_all_that_each_has(said):
+def test_together_nothing_has_all_that_each_has(said, golden):
     grids = "sweep: {a: {placement: post, model.layers: 2}, b: {placement: pre, model.layers: 4}}\nseeds: 6\n"
     (found,) = said(SPEC + grids + PROBES + claim(f"{SITE}, layer: 1, placement: post, model.layers: 4"))
-    assert "claims.a.of: no run has all of placement = post, model.layers = 4" in found
+    golden(found)
 
 
 def test_every_mistake_of_a_claim_is_told_at_once(said):
@@ -130,21 +122,21 @@ def test_every_mistake_of_a_claim_is_told_at_once(said):
 
 
 @pytest.mark.parametrize(
-    ("of", "what"),
+    "of",
     [
-        ("quantity: loss", "claims.a.of"),
-        ("quantity: nll, split: train, step: 9", "no row has split = train"),
-        ("quantity: final_nll, split: validation", "no row has split = validation; leave it out"),
-        ("quantity: nll, split: validation, step: end", "no row has step = end"),
-        ("quantity: nll, split: validation, step: -1", "no row has step = -1"),
-        ("quantity: best_lr", "'best_lr' is taken over optimizer.lr, of which these runs have not two values"),
-        ("quantity: gradient_norm", "no row has quantity = gradient_norm; add the probe gradient_norm"),
+        "quantity: loss",
+        "quantity: nll, split: train, step: 9",
+        "quantity: final_nll, split: validation",
+        "quantity: nll, split: validation, step: end",
+        "quantity: nll, split: validation, step: -1",
+        "quantity: best_lr",
+        "quantity: gradient_norm",
     ],
 )
-def test_what_no_curve_has_says_why(said, of, what):
+def test_what_no_curve_has_says_why(said, of, golden):
     found = said(SPEC + TRAINS + "seeds: 6\nplacement: post\n" + claim(of))
     assert len(found) == 1
-    assert what in found[0]
+    golden(found[0])
 
 
 @pytest.mark.parametrize(
@@ -182,12 +174,12 @@ def test_a_reference_is_named_where_it_must_be_and_is_there(said, reference, wha
     assert found == [] if what is None else (len(found) == 1 and what in found[0]), found
 
 
-def test_an_order_of_what_is_not_there_is_refused_at_itself(said):
+def test_an_order_of_what_is_not_there_is_refused_at_itself(said, golden):
     order = claim(f"{SITE}, layer: 1, model.layers: 2").replace(
         "bound, at_most: 3", "order, over: placement, order: post < psot"
     )
     (found,) = said(SPEC + SWEEP + PROBES + order)
-    assert "claims.a.order: no run has placement = psot; did you mean 'post'?" in found
+    golden(found)
 
 
 LEVELS = "sweep: {depths: {placement: [post, pre], model.layers: [2, 3, 4, 6]}}\nseeds: 6\n"
@@ -229,16 +221,16 @@ def test_levels_that_any_profile_has_are_no_mistake_of_the_others(said):
         assert said(few.replace("profiles: {", "profiles: {large: {model.layers: [2, 3, 4, 6]}, "), **options) == []
 
 
-def test_the_fourth_selection_of_an_interaction_is_looked_at_though_nothing_says_it(said):
+def test_the_fourth_selection_of_an_interaction_is_looked_at_though_nothing_says_it(said, golden):
     grids = "sweep: [{placement: [post, pre], model.layers: 2}, {placement: post, model.layers: 4}]\nseeds: 6\n"
     text = claim(f"{SITE}, layer: 1, placement: post, model.layers: 2", to="{placement: pre}", less="{model.layers: 4}")
     text = text.replace("kind: bound, at_most: 3", "kind: interaction, at_least: 1")
     assert said(SPEC + SWEEP + PROBES + text) == []
     (found,) = said(SPEC + grids + PROBES + text)
-    assert "no run has all of placement = pre, model.layers = 4" in found
+    golden(found)
 
 
-def test_a_mistake_in_what_a_claim_inherits_is_told_where_it_is_written(known, tmp_path):
+def test_a_mistake_in_what_a_claim_inherits_is_told_where_it_is_written(known, tmp_path, golden):
     section = "  - kind: depth_profile\n    quantity: gradient_norm\n    where: {stack: encoder, model.layers: 5}\n"
     text = f"{SPEC}{SWEEP}{PROBES}report:\n{section}    claims:\n"
     text += "      - {id: a, says: It is small., kind: bound, at_most: 3, of: {placement: post, tensor: w2}}\n"
@@ -248,7 +240,7 @@ def test_a_mistake_in_what_a_claim_inherits_is_told_where_it_is_written(known, t
     line = text.splitlines().index("    where: {stack: encoder, model.layers: 5}") + 1
     column = len("    where: {stack: encoder, model.layers: ") + 1
     assert str(issue).startswith(f"{path}:{line}:{column}: ")  # of the section and of its claim: one mistake
-    assert "no run has model.layers = 5; known: 2, 4" in str(issue)
+    golden(str(issue))
 
 
 METHODS = "methods: {A: {placement: post}, B: {placement: pre}}\nsweep: {m: {method: [A, B], model.layers: [2, 4]}}\n"
@@ -268,13 +260,13 @@ def test_selections_name_methods(said, of, what):
     assert found == [] if what is None else (len(found) == 1 and what in found[0]), found
 
 
-def test_what_a_claim_requires_is_judged_too(said):
+def test_what_a_claim_requires_is_judged_too(said, golden):
     needs = f"{{kind: bound, says: It is small., of: {{{SITE}, layer: 9}}, at_most: 2}}"
     (found,) = said(
         SPEC + SWEEP + PROBES + claim(f"{SITE}, layer: 1, placement: post, model.layers: 2", requires=needs)
     )
     assert "claims.a.requires" in found
-    assert "no row has layer = 9" in found
+    golden(found)
 
 
 @pytest.mark.parametrize(
@@ -304,20 +296,20 @@ def test_a_section_of_spectra_may_name_the_step_at_which_they_are_taken(said):
 LEAVES_OUT = "profiles: {small: {model.layers: 2}, trained: {sweep: [{norm: [layer, rms]}], placement: pre}}\n"
 
 
-def test_what_a_profile_or_an_override_leaves_out_is_no_mistake(said):
+def test_what_a_profile_or_an_override_leaves_out_is_no_mistake(said, golden):
     text = SPEC + SWEEP + PROBES + claim(f"{SITE}, layer: 4, placement: post, model.layers: 4") + LEAVES_OUT
     for options in ({}, {"profile": "small"}, {"profile": "trained"}, {"overrides": ("placement=pre",)}):
         assert said(text, **options) == []
     for options in ({}, {"profile": "small"}, {"overrides": ("placement=pre",)}):
         (found,) = said(text.replace("placement: post, model", "placement: psot, model"), **options)
-        assert "no run has placement = psot" in found
+        golden(found)
 
 
-def test_of_a_spec_with_its_profiles_a_mistake_is_told_once(known, tmp_path):
+def test_of_a_spec_with_its_profiles_a_mistake_is_told_once(known, tmp_path, golden):
     text = SPEC + SWEEP + PROBES
     text += claim(f"{SITE}, layer: 9, placement: post, model.layers: 4") + LEAVES_OUT
     _, (issue,) = check_profiles(Request(tmp_path / "spec.yaml", text=text), known)
-    assert "no row has layer = 9" in str(issue)
+    golden(str(issue))
 
 
 CHOSEN = "choose: {optimizer.lr: best, seeds: [11], times: [0.5, 1]}\n"
@@ -340,16 +332,16 @@ def test_claims_are_asked_of_the_runs_that_will_be_judged(said, of, what):
     assert found == [] if what is None else (len(found) == 1 and what in found[0]), found
 
 
-def test_without_torch_all_but_sites_is_judged(said, monkeypatch):
+def test_without_torch_all_but_sites_is_judged(said, monkeypatch, golden):
     monkeypatch.setattr(judgeable, "absent_packages", lambda: ("torch",))
     monkeypatch.setattr("lnlab.app.planning.checks.absent_packages", lambda: ("torch",))
     one = f"{SITE}, placement: post, model.layers: 4"
     assert said(SPEC + SWEEP + PROBES + claim(f"{one}, layer: 1")) == []
     assert said(SPEC + SWEEP + PROBES + claim(one)) == []  # of which of its layers only a model can say
     (found,) = said(SPEC + SWEEP + PROBES + claim(f"{one}, layer: 1, step: 7"))
-    assert "no row has step = 7" in found
+    golden(found)
     (found,) = said(SPEC + SWEEP + PROBES + claim(f"{one}, layer: frist"))
-    assert "did you mean 'first'" in found
+    golden(found)
     (found,) = said(SPEC + SWEEP + PROBES + claim(f"{SITE}, layer: 1, placement: post"))
     assert "takes 2 variants" in found
 
