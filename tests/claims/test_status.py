@@ -1,11 +1,16 @@
 """How runs end: shares of seeds with exact intervals, and two settings on the same seeds."""
 
 import math
+import re
 
 import pytest
 from scipy import stats
 
+from lnlab.claims.criterion import Criterion
 from lnlab.claims.judging import judge_claim
+from lnlab.claims.kinds.status import SeedTally, mcnemar_finding
+from lnlab.claims.outlook import alike_seeds
+from lnlab.claims.region import Region
 from lnlab.errors import LabError
 
 TRAINS = {"kind": "status", "at_least": 0.9}
@@ -152,3 +157,16 @@ def test_mistakes_and_runs_that_are_not_there(experiment, claim, golden):
         judge_claim({"id": "x", "kind": "status", "of": {"placement": "a"}, **claim}, results)
     gone = {"id": "x", "kind": "status", "of": {"placement": "c"}, "status": "diverged"}
     assert judge_claim(gone, results).verdict == "not testable here"
+
+
+@pytest.mark.parametrize(("k", "other", "alike"), [(3, 1, 6), (4, 2, 1)])
+def test_as_many_seeds_are_asked_for_as_hold_enough_that_tell_two_settings_apart(k, other, alike):
+    """Only seeds on which they differ tell them apart; of a fraction of a seed the whole one is needed."""
+    total = k + other + alike
+    met = [(True, False)] * k + [(False, True)] * other + [(True, True)] * alike
+    sides = [SeedTally({seed: pair[n] for seed, pair in enumerate(met, 1)}, {}, (), {}) for n in (0, 1)]
+    reason = mcnemar_finding(*sides, "it ends", Region(0.5, None)).reason
+    telling = alike_seeds(k, k + other, 1 - Criterion().next_level)
+    (asked,) = (int(number) for number in re.findall(r"about ([\d,]+) seeds", reason.replace(",", "")))
+    assert asked * (k + other) >= telling * total > (asked - 1) * (k + other)
+    assert telling * total % (k + other), "a case without a fraction shows nothing"

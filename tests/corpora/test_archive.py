@@ -3,6 +3,7 @@
 import gzip
 import io
 import tarfile
+import zipfile
 from contextlib import suppress
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.corpora.files import archive as room
-from lnlab.corpora.files.archive import read_archive, read_content
+from lnlab.corpora.files.archive import read_archive, read_content, read_zip
 from lnlab.errors import CorpusError
 
 WANTED = {"a.txt": "a", "b.txt": "b"}
@@ -110,11 +111,30 @@ def test_whatever_an_archive_holds_the_error_is_the_users(tmp_path_factory, data
         assert set(read_archive(path, WANTED.get)) <= {"a", "b"}
 
 
-def test_a_file_of_a_folder_is_bounded_and_must_be_there(tmp_path, monkeypatch):
-    (tmp_path / "x").write_bytes(b"12345")
-    assert read_content(tmp_path / "x").raw == b"12345"
+@pytest.mark.parametrize("kind", ["file", "tgz", "zip"])
+def test_as_many_bytes_as_the_limit_are_read_and_one_more_is_not(tmp_path, archive, monkeypatch, kind):
+    path = tmp_path / "x"
+    if kind == "file":
+        content, read = b"12345", lambda: read_content(path).raw == b"12345"
+    else:
+        content = archive({"a.txt": "12345"})
+        read = lambda: read_archive(path, WANTED.get)["a"].raw == b"12345"  # noqa: E731
+    if kind == "zip":
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w") as zipped:
+            zipped.writestr("a.txt", "12")
+            zipped.writestr("b.txt", "345")
+        content = made.getvalue()
+        read = lambda: {name: one.raw for name, one in read_zip(path, WANTED.get).items()} == {"a": b"12", "b": b"345"}  # noqa: E731
+    path.write_bytes(content)
+    size = len(gzip.decompress(content)) if kind == "tgz" else 5
+    monkeypatch.setattr(room, "_LARGEST", size)
+    assert read()
+    monkeypatch.setattr(room, "_LARGEST", size - 1)
+    with pytest.raises(CorpusError, match=f"more than {size - 1} bytes"):
+        read()
+
+
+def test_a_file_of_a_folder_must_be_there(tmp_path):
     with pytest.raises(CorpusError, match="cannot be read"):
         read_content(tmp_path / "none")
-    monkeypatch.setattr(room, "_LARGEST", 4)
-    with pytest.raises(CorpusError, match="holds more than 4 bytes"):
-        read_content(tmp_path / "x")

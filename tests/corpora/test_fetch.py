@@ -237,3 +237,14 @@ def test_files_are_synced_before_they_take_their_name(server, root, monkeypatch)
     monkeypatch.setattr(Path, "replace", lambda self, to: (steps.append("rename"), replace(self, to))[1])
     fetch("toy", {"a": remote(server.url("a"))}, root, silent)
     assert steps == ["sync", "rename", "sync"]
+
+
+def test_one_byte_more_than_is_expected_is_received_and_no_more(server, root):
+    """It shows that the answer is longer; an answer without an end costs no more than that."""
+    server.files["/long"] = CONTENT + b"more" * 50_000
+    server.endless.add("/endless")
+    for name in ("long", "endless"):
+        seen: list[tuple[str, int, int]] = []
+        with pytest.raises(CorpusError):
+            fetch("toy", {"a": remote(server.url(name))}, root, lambda *step, seen=seen: seen.append(step))
+        assert seen[-1][1:] == (len(CONTENT) + 1, len(CONTENT))

@@ -51,9 +51,15 @@ def nested(levels: int) -> str:
     return "[" * levels + "]" * levels
 
 
+def keyed(levels: int) -> str:
+    """Mappings in each other, the innermost value one of them: each is found by the composer, not by the scanner."""
+    return "".join(f"{'  ' * level}a:\n" for level in range(levels - 1)) + "  " * (levels - 1) + "1\n"
+
+
 def test_the_limits_are_where_they_are_said_to_be():
-    compose(nested(DEEPEST))
-    assert "deeper than 32" in fault(nested(DEEPEST + 1)).what
+    for text in (nested, keyed):
+        compose(text(DEEPEST))
+        assert "deeper than 32" in fault(text(DEEPEST + 1)).what
     compose("[" + "a, " * (MOST_NODES - 2) + "a]")
     assert "10,000 nodes" in fault("[" + "a, " * MOST_NODES + "a]").what
     compose("- &a 1\n" + "- *a\n" * MOST_ALIASES)
