@@ -202,7 +202,8 @@ def reason_undecided(sample: Sample, n_min: int, about: About = "mean") -> str |
     if sample.clusters and (clusters := len({sample.clusters[seed] for seed in sample.numbers})) < n_min:
         return f"{clusters} cluster{'' if clusters == 1 else 's'} of {seeds_word()}; a verdict needs {n_min}, {BY_RULE}"
     count = n + ranked
-    return None if count >= n_min else f"{count} {seed_word(count)}; a verdict needs {n_min}, {BY_RULE}"
+    apart = "" if total or not any(arm.total for arm in sample.arms) else " on both sides"
+    return None if count >= n_min else f"{count} {seed_word(count)}{apart}; a verdict needs {n_min}, {BY_RULE}"
 
 
 def reason_without_mean(sample: Sample) -> str:

@@ -120,8 +120,10 @@ def _typed(cells: pl.Series, decimal: str | None, *, commas: bool, places: Seque
     grouped = cells.str.contains(r"^[+-]?[0-9]{1,3}$").any() and not cells.str.contains("[0-9]{4}").any()
     open_cells = cells.str.contains("[0-9],[0-9]") | (cells.str.contains(r"[0-9]\.[0-9]") & (commas or grouped))
     if len(marks) > 1 and open_cells.any() and decimal is None:
-        cell = _shown(cells, open_cells, places)
-        what = f"the column '{cells.name}' has {cell}, with a mark before three digits: thousands or decimals"
+        what = (
+            f"the column '{cells.name}' has {_shown(cells, open_cells, places)}, with a mark before three digits: "
+            "thousands or decimals"
+        )
         raise LabError(Issue("ambiguous", "", what, "say which: decimal: ',' or '.', or thousands:"))
     mark = (decimal or ".") if len(marks) > 1 else marks[0]
     plain = cells.str.replace_all("," if mark == "." else r"\.", "").str.replace(",", ".")

@@ -269,17 +269,18 @@ def _splits_and_quantities(names: Sequence[str], split: Mapping[str, str]) -> di
 def _curves(group: pl.DataFrame, names: Mapping[str, tuple[str, str]], step: str | None) -> pl.DataFrame:
     """The numbers of a run as rows of ``curves``."""
     at = pl.lit(0, pl.Int64) if step is None else group[step]
-    points = group.select(pl.col(list(names)).cast(pl.Float64), at.alias(_STEP)).unpivot(
-        index=_STEP, variable_name=_NAME, value_name=_VALUE
+    points = (
+        group.select(pl.col(list(names)).cast(pl.Float64), at.alias(_STEP))
+        .unpivot(index=_STEP, variable_name=_NAME, value_name=_VALUE)
+        .drop_nulls(_VALUE)
     )
     words = {"split": {n: of for n, (of, _) in names.items()}, "quantity": {n: q for n, (_, q) in names.items()}}
-    rows = points.drop_nulls(_VALUE).select(
+    return points.select(
         pl.col(_STEP).alias("step"),
         pl.lit(None, pl.String).alias("trajectory"),
         *(pl.col(_NAME).replace_strict(words[w], return_dtype=pl.String).alias(w) for w in words),
         pl.col(_VALUE).alias("value"),
-    )
-    return rows.select("step", *(column for column in table_schema("curves") if column != "step"))
+    ).select("step", *(column for column in table_schema("curves") if column != "step"))
 
 
 def _plain(value: Any) -> Json:

@@ -111,11 +111,10 @@ def read_tables(
     if decimal is not None and decimal == thousands:
         raise LabError(Issue("conflict", "decimal", "is the mark of thousands, too", "give one of the two"))
     other: dict[Mark | None, Mark] = {",": ".", ".": ","}
-    # The seed may be a field of the pattern, and then is no column.
-    asked = columns if names is None else ()
     # A run that was resumed has several event files: the folder of one stands in its place.
     places = dict.fromkeys(path.parent if MARK in path.name and path.is_file() else path for path in paths)
-    found = [source for path in places for source in _sources(path, asked)]
+    # The seed may be a field of the pattern, and then is no column.
+    found = [source for path in places for source in _sources(path, columns if names is None else ())]
     sources = [source for source in found if not source.rows.is_empty()]
     shown = ", ".join(map(str, paths))
     if not sources:

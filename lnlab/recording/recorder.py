@@ -11,6 +11,7 @@ import os
 import platform
 import random
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -167,7 +168,7 @@ class Recorder:
         self._ended: tuple[str, str | None] | None = None
         self._closed = False
         self._began = time.perf_counter()
-        self._spent: dict[str, float] = {}
+        self._spent: dict[str, float] = defaultdict(float)
         self._warned: set[str] = set()
         self._measured_at: dict[str, int] = {}
         self._last_finite_loss: float | None = None
@@ -175,7 +176,7 @@ class Recorder:
             self._task = OwnTask(batches, loss) if loss is not None else None
             if self._task is not None and probes and not self._task.available(1):
                 _refuse("batches", "probes are given and no batches", "give batches=, at least one")
-            self._every, self._probes = self._read_probes(probes, every)
+            self._every, self._probes = ({}, []) if self._task is None else _read_probes(probes, every, self._task)
         self._facts: dict[str, Json] = {}
         if self._writes:
             if (former := _WRITING.get(self.folder.path.resolve())) is not None:
@@ -195,28 +196,6 @@ class Recorder:
         self.folder.release()
         if self._updates is not None:
             self._updates.remove()
-
-    def _read_probes(self, probes: Sequence[Json], every: int) -> tuple[dict[str, int], list[dict[str, Json]]]:
-        """Return the rhythm of each probe by its kind, and the choices with their defaults."""
-        rhythms: dict[str, int] = {}
-        choices: list[dict[str, Json]] = []
-        for probe in probes:
-            own = (
-                {key: value for key, value in probe.items() if key != "every"} if isinstance(probe, Mapping) else probe
-            )
-            rhythm = probe.get("every", every) if isinstance(probe, Mapping) else every
-            if isinstance(rhythm, bool) or not isinstance(rhythm, int) or rhythm < 1:
-                _refuse("probes", f"every is {rhythm!r}", "give a positive number of updates")
-            if self._task is None:
-                raise ValueError("probes without a loss")
-            choice = dict(probe_choice(own, self._task, trained=True))
-            if choice["kind"] in rhythms:
-                _refuse(
-                    "probes", f"'{choice['kind']}' stands in probes twice", "record it with others in another folder"
-                )
-            rhythms[choice["kind"]] = rhythm
-            choices.append(choice)
-        return rhythms, choices
 
     def _open(self, *, resume: bool) -> None:
         """Make or continue the folder."""
@@ -240,12 +219,18 @@ class Recorder:
         else:
             self._facts = {"settings": self._settings, "seed": self._seed, "probes": self._probes, "cuts": []}
             self._facts |= {"addresses": {}, "paths": [], "parameters": None, "done": 0, "seconds": 0.0, "start": None}
-        self._facts |= {"status": "running", "reason": None, "steps": self._steps}
-        self._facts |= {"every": self._every, "hooks_every": self._hooks_every, "last_finite_loss": None}
         versions = {"python": platform.python_version(), "torch": torch.__version__, "lnlab": __version__}
-        self._facts |= {"versions": {**versions, "platform": platform.platform()}, "device": None}
+        self._facts |= {
+            "status": "running",
+            "reason": None,
+            "steps": self._steps,
+            "last_finite_loss": None,
+            "device": None,
+            "every": self._every,
+            "hooks_every": self._hooks_every,
+            "versions": {**versions, "platform": platform.platform()},
+        }
         self.folder.begin(max((number for number, _ in self._facts["cuts"]), default=0))
-        self._facts_at_begin = float(self._facts["seconds"])
         rows = self.folder.rows(self._facts)
         self._last_recorded = int(rows["step"].max() or 0) if rows.height else 0  # type: ignore[arg-type]
         for source, step in rows.select("source", "step").unique().iter_rows():
@@ -377,8 +362,7 @@ class Recorder:
                     "rec", f"'{unread}' reads updates or the optimizer, which are sharded", "leave it out of probes="
                 )
         if self._subject is None or self._subject.module is not module:
-            sites, stream, mask = self._patterns
-            self._subject = Subject.of(module, sites, stream, mask)
+            self._subject = Subject.of(module, *self._patterns)
             if self._writes:
                 former = {tuple(coordinates): path for *coordinates, path in self._facts["paths"]}  # rows have them
                 paths = former | {tuple(site.row().values()): path for site, path in self._subject.paths.items()}
@@ -386,9 +370,6 @@ class Recorder:
                 self._facts |= {"paths": [[*site, path] for site, path in paths.items()], "parameters": size}
             self._known = {name: (id(p), p.shape) for name, p in module.named_parameters()}
         return self._subject
-
-    def _has_unread(self) -> bool:
-        return self._updates is not None and self._updates.has_unread
 
     def _follow_change(self, module: nn.Module) -> None:
         """Where parameters were added, replaced or removed, read the model anew, and say so."""
@@ -463,7 +444,8 @@ class Recorder:
                 what = "this model has no parameter of the attached one"
                 _refuse("rec", what, "give the model that is trained, or attach this one")
         known = self._subject
-        if known is not None and known.module is module and (self._has_unread() or self._due(step)):
+        unread = self._updates is not None and self._updates.has_unread
+        if known is not None and known.module is module and (unread or self._due(step)):
             self._follow_change(module)
         subject = self._subject_of(model)
         if self._writes and subject is not known:
@@ -479,15 +461,15 @@ class Recorder:
             read = read_numbers(list(named.values()))
             numbers = {name: number for name, (number,) in zip(named, read, strict=True)}
             self._write_numbers(step, numbers, before_first=before_first)
-            self._add_time("records", time.perf_counter() - began)
+            self._spent["records"] += time.perf_counter() - began
         due = self._due(step) if self._writes and self._ended is None else []
         if self._probes and _sharded(subject.module):
             if not ranks.gather("probes that are due", bool(due))[0]:  # rank 0 alone knows what a resumed run has
                 return
             gathered = self._gather(subject.module)
             subject = subject if gathered is None else gathered
-        if due:
-            self._measure(subject, step, due)
+        if due and self._task is not None:
+            self._measure(subject, self._task, step, due)
 
     def _write_numbers(self, step: int, values: Mapping[str, float], *, before_first: bool) -> None:
         """Write the numbers of a call: those of training once the update of their batches is made."""
@@ -524,16 +506,15 @@ class Recorder:
             return None
         with self._no_trace(module):
             if self._plain is None:
-                sites, stream, mask = self._patterns
                 plain = self._build().to(next(module.parameters()).device)
-                self._plain = Subject.of(plain, sites, stream, mask)
+                self._plain = Subject.of(plain, *self._patterns)
             try:
                 self._plain.module.load_state_dict(whole)
             except RuntimeError as error:
                 reason = " ".join(str(error).split())[:200]
                 _refuse("rec", f"build() makes another model: {reason}", "make the one that is sharded")
             self._plain.module.train(module.training)
-        self._add_time("gathering", time.perf_counter() - began)
+        self._spent["gathering"] += time.perf_counter() - began
         return self._plain
 
     def _write_waiting(self) -> None:
@@ -551,7 +532,7 @@ class Recorder:
             rates = {"": update.rates[0]} if same else {f"_{i}": rate for i, rate in enumerate(update.rates, 1)}
             curves = [_curve(f"learning_rate{which}", "train", rate) for which, rate in rates.items()]
             self._append(update.step, [*blocks, *curves])
-        self._add_time("records", time.perf_counter() - began)
+        self._spent["records"] += time.perf_counter() - began
 
     def _append(self, step: int, blocks: Sequence[Block]) -> None:
         """Write a record, and have it sent to trackers."""
@@ -604,11 +585,8 @@ class Recorder:
                 due.append(choice)
         return due
 
-    def _measure(self, subject: Subject, step: int, due: Sequence[dict[str, Json]]) -> None:
+    def _measure(self, subject: Subject, task: OwnTask, step: int, due: Sequence[dict[str, Json]]) -> None:
         """Measure these probes."""
-        task = self._task
-        if task is None:
-            return
         gathered = subject is self._plain
         with self._no_trace(subject.module):
             if not self._checked:
@@ -641,7 +619,7 @@ class Recorder:
                 table = REGISTRIES["probe"][choice["kind"]].facts.table
                 self._append(step, [block_of_rows(choice["kind"], table, rows)] if rows else [])
                 self._measured_at[choice["kind"]] = step
-                self._add_time(choice["kind"], time.perf_counter() - began)
+                self._spent[choice["kind"]] += time.perf_counter() - began
 
     def _reads_update(self, step: int) -> bool:
         """Whether a probe reads the update that leads to a step."""
@@ -655,11 +633,6 @@ class Recorder:
     def count(self) -> int:
         """Updates made, as the hooks of ``attach`` count them, or -1 before ``attach``."""
         return -1 if self._updates is None else self._updates.count
-
-    @property
-    def attached(self) -> bool:
-        """Whether ``attach`` was called."""
-        return self._updates is not None
 
     @property
     def closed(self) -> bool:
@@ -688,7 +661,7 @@ class Recorder:
         self._closed = True
         if self._updates is not None:
             self._updates.remove()
-            self._add_time("hooks", self._updates.seconds)
+            self._spent["hooks"] += self._updates.seconds
         if not self._writes:
             return
         for name, numbers in self._numbers.items():
@@ -704,8 +677,8 @@ class Recorder:
             "reason": ended[1],
             "done": done,
             "last_finite_loss": self._last_finite_loss,
+            "seconds": self._facts["seconds"] + total,
         }
-        self._facts |= {"seconds": self._facts_at_begin + total}
         try:
             self._write_unwritten()
             with suppress(OSError):  # the rows are in the tail, which is read as well
@@ -739,9 +712,6 @@ class Recorder:
             self.close("failed", " ".join(f"{type(error).__name__}: {error}".split()))
         else:
             self.close("interrupted", type(error).__name__)
-
-    def _add_time(self, what: str, seconds: float) -> None:
-        self._spent[what] = self._spent.get(what, 0.0) + seconds
 
     def _log_cost(self, total: float, done: int) -> None:
         spent = sum(self._spent.values())
@@ -777,6 +747,23 @@ class Recorder:
             LabError: lightning is not installed.
         """
         return _callback("lightning")(self)
+
+
+def _read_probes(probes: Sequence[Json], every: int, task: OwnTask) -> tuple[dict[str, int], list[dict[str, Json]]]:
+    """Return the rhythm of each probe by its kind, and the choices with their defaults."""
+    rhythms: dict[str, int] = {}
+    choices: list[dict[str, Json]] = []
+    for probe in probes:
+        own = {key: value for key, value in probe.items() if key != "every"} if isinstance(probe, Mapping) else probe
+        rhythm = probe.get("every", every) if isinstance(probe, Mapping) else every
+        if isinstance(rhythm, bool) or not isinstance(rhythm, int) or rhythm < 1:
+            _refuse("probes", f"every is {rhythm!r}", "give a positive number of updates")
+        choice = dict(probe_choice(own, task, trained=True))
+        if choice["kind"] in rhythms:
+            _refuse("probes", f"'{choice['kind']}' stands in probes twice", "record it with others in another folder")
+        rhythms[choice["kind"]] = rhythm
+        choices.append(choice)
+    return rhythms, choices
 
 
 def _callback(package: str) -> Callable[[Recorder], Any]:

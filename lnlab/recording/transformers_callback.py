@@ -29,7 +29,7 @@ class TransformersCallback(TrainerCallback):
         self._recorder(parts["model"])
 
     def on_log(self, args: Any, state: Any, control: Any, **parts: Any) -> None:  # noqa: ARG002 - named by the Trainer
-        if self._recorder.attached and not self._recorder.closed:
+        if self._recorder.count >= 0 and not self._recorder.closed:
             logs: Mapping[str, Any] = parts["logs"]
             # The loss, the norm before clipping, and what evaluations say but for their speed.
             numbers = {"loss": logs.get("loss"), "global_gradient_norm": logs.get("grad_norm")}

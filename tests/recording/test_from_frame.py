@@ -128,6 +128,13 @@ def refused(text, table, **given):
     assert "\n" not in str(caught.value)
 
 
+def test_sides_without_a_common_seed_are_no_pairs():
+    table = of_optimizer(long_table()).with_columns(seed=pl.col("seed") + 10 * (pl.col("optimizer") == "sgd"))
+    (verdict,) = lnlab.from_frame(table, axes=["optimizer"], step="step").judge([claim_of_optimizer()])
+    assert verdict.verdict == "undecided"
+    assert verdict.reason == "0 seeds on both sides; a verdict needs 5, by rule"
+
+
 def test_mistakes_have_one_line():
     table = of_optimizer(long_table(seeds=2))
     refused("there is no column 'sed'; did you mean 'seed'", table, seed="sed")
