@@ -63,7 +63,7 @@ def test_the_notebook_with_the_trainer(tmp_path, monkeypatch):
     NotebookClient(notebook, timeout=500, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
     shown = [str(cell.get("outputs", "")) for cell in notebook.cells]
     assert "transformer.h.0" in shown[6]
-    assert "vega" in shown[7]
+    assert "image/svg+xml" in shown[7]
     verdicts = pl.read_parquet(tmp_path / "page" / "data" / "verdicts.parquet")
     assert verdicts.select("claim", "n").rows() == [("gradients", 2), ("distance", 2), ("entropy", 2)]
     page = page_of(tmp_path / "page").lower()
