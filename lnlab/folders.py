@@ -15,11 +15,12 @@ import shutil
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from filelock import lock_descriptor
 
-from lnlab.files import sync
+from lnlab.files import persistently, sync
 
 _WRITTEN = re.compile(r"\.lnlab-[0-9a-f]{16}\.part")
 """The name of a folder that is being written, or of the old one that is being removed."""
@@ -64,7 +65,7 @@ def replace_folder(folder: Path, files: Mapping[str, bytes], is_stale: Callable[
             if alone:
                 _remove_leftovers(place.parent)
             with _written(place.parent, files, None) as part:
-                part.rename(place)
+                persistently(lambda: part.rename(place))
             sync(place.parent)
             return
         with _locked(place) as alone_inside:
@@ -201,7 +202,7 @@ def _move_parts(part: Path, place: Path, names: Collection[str], is_stale: Calla
     sync(part)
     ready = place / part.with_suffix(".ready").name
     # The names are on the disk before the folder is declared complete: whoever finds it can finish.
-    part.rename(ready)
+    persistently(lambda: part.rename(ready))
     sync(place)
     _finish(ready, place, names, is_stale)
 
@@ -209,11 +210,11 @@ def _move_parts(part: Path, place: Path, names: Collection[str], is_stale: Calla
 def _finish(ready: Path, place: Path, names: Collection[str], is_stale: Callable[[str], bool]) -> None:
     for name in _names_below(place):
         if is_stale(name) and name not in names:
-            (place / name).unlink()
+            persistently((place / name).unlink)
     for name in names:
         if (ready / name).exists():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (ready / name).replace(place / name)
+            persistently(partial((ready / name).replace, place / name))
     for folder in {(place / name).parent for name in names}:
         sync(folder)
     shutil.rmtree(ready)

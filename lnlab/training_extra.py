@@ -22,6 +22,7 @@ from typing import Any
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.process_limits import problem_of_limits
 
 TRAINING_PACKAGES = ("torch", "tokenizers", "safetensors", "sacrebleu")
 """The packages of the extra that lnlab imports."""
@@ -108,14 +109,18 @@ def require_training(what: str) -> None:
 
 @contextmanager
 def damage_told() -> Iterator[None]:
-    """Report a package of the extra that is installed and cannot be imported in one line.
+    """Report in one line a package of the extra that is installed and cannot be imported, or what is used up.
 
     Raises:
-        LabError: an import of such a package failed inside the block.
+        LabError: an import of such a package failed inside the block, or no memory or no file was left.
     """
     try:
         yield
+    except LabError:
+        raise
     except Exception as error:
+        if problem := problem_of_limits(error):  # as at each import and each start of a thread
+            raise LabError(problem) from error
         modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__))
         packages = (name.partition(".")[0] for name in modules)
         # Python removes a package whose import failed from sys.modules: one that is still there is not at fault.

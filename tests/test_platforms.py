@@ -20,9 +20,9 @@ SPEC = toy_spec(UNTRAINED, "probes: [{kind: gradient_norm, at: init, batches: 1}
 WITHOUT_POSIX = """
 import os, pkgutil, signal, sys
 sys.modules["fcntl"] = sys.modules["resource"] = None
-for name in ("SIGHUP", "pthread_sigmask"):
+for name in ("SIGHUP", "SIGKILL", "SIGUSR2", "pthread_sigmask"):
     delattr(signal, name)
-for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK"):
+for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "fork", "getuid", "pread"):
     delattr(os, name)
 sys.path.insert(0, os.environ["LNLAB_ROOT"])
 import importlib, warnings

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Union
 from lnlab.app.request import Request, request_for
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.portable_names import why_unportable
 
 if TYPE_CHECKING:
     from lnlab.compile.reference.spec_model import SpecModel
@@ -52,4 +53,6 @@ def request_of(spec: SpecSource, profile: object, overrides: OverrideValues, plu
         if name and len(name) + len(word) >= _LONGEST_NAME:
             break
         name = f"{name}_{word}" if name else word[:_LONGEST_NAME]
-    return replace(request, spec=Path(f"{name or 'spec'}.yaml"), text=spec_yaml(data))
+    if why_unportable(name):  # it is empty, or a device of Windows, as "con" is
+        name = f"spec_{name}".rstrip("_")
+    return replace(request, spec=Path(f"{name}.yaml"), text=spec_yaml(data))

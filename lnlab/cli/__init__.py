@@ -23,6 +23,7 @@ from lnlab.cli.reproduce import diff, gc, lock, ls, remotes, verify, why
 from lnlab.cli.terminal import begin_output, detach_output, err, lost_output, one_line, out, report_lost_output
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
+from lnlab.files import is_held, remedy_of_name
 from lnlab.issues import Issue
 from lnlab.plugins import WITHOUT_FOLDER
 from lnlab.training_extra import absent_packages, begin_own_process, damage_told, needs_training
@@ -175,7 +176,8 @@ def _lines(error: Exception) -> list[str]:
     if isinstance(error, LabError):
         return [str(problem) for problem in error.issues]
     if isinstance(error, OSError):
-        return [f"{error.filename}: {(error.strerror or type(error).__name__).lower()}"]
+        remedy = remedy_of_name(error) or (is_held(error) and "close the program that has it open") or ""
+        return [f"{error.filename}: {(error.strerror or type(error).__name__).lower()}{'; ' * bool(remedy)}{remedy}"]
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "lnlab"
     close = " or ".join(getattr(error, "possibilities", None) or ())

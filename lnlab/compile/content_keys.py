@@ -34,12 +34,14 @@ class VariantKeys:
         start: what the initial state depends on, except for its seed.
         movement: all that moves it, or None where nothing does (no steps).
         steps: updates of the run.
+        task: key of the task, with the content of its files.
     """
 
     variant: str
     start: str
     movement: str | None
     steps: int
+    task: str
 
     def state(self, seed: int) -> str:
         """Key of the initial state."""
@@ -89,7 +91,8 @@ class ContentKeys:
 
         stacks = [[name, self._part(name, setting, stack_key)] for name in stacks_of(setting)]
         numbers = [train[word] for word in _NUMBER_FORMAT]
-        start = [self._part("task", setting), self._part("model", setting), stacks, self._init(setting), numbers]
+        task = str(self._part("task", setting))
+        start = [task, self._part("model", setting), stacks, self._init(setting), numbers]
         interventions = self._part("interventions", setting, partial(self._interventions, "function"))
         initial = digest(["start", *start, *([interventions] if interventions else [])])
         steps = train["steps"]
@@ -98,7 +101,8 @@ class ContentKeys:
         if moving not in self._keys:
             self._keys[moving] = self._movement(setting)
         movement = str(self._keys[moving])
-        return VariantKeys(digest(["variant", initial, movement, steps]), initial, movement if steps else None, steps)
+        variant = digest(["variant", initial, movement, steps])
+        return VariantKeys(variant, initial, movement=movement if steps else None, steps=steps, task=task)
 
     def choice(self, kind: str, choice: Choice | None) -> str | None:
         """The key of a resolved choice."""

@@ -303,7 +303,16 @@ class _Builder:
                 if source is not None:
                     before = source.keys.trajectory(source.keys.state(source.seed_for(seed)))
                     origin = StateAddress(short_key(before), source.step)
-                trajectory = Trajectory(key, seed, setting, run.steps, measurements=(), origin=origin, kept=self.kept)
+                trajectory = Trajectory(
+                    key,
+                    seed,
+                    setting,
+                    run.steps,
+                    measurements=(),
+                    origin=origin,
+                    kept=self.kept,
+                    task=variant_keys.task,
+                )
                 self.trajectories[key] = trajectory
             # A shorter run is the beginning of a longer one with the same key: the longest is trained, once.
             elif run.steps > trajectory.steps:

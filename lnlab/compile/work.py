@@ -43,6 +43,7 @@ class Trajectory:
         origin: the state of another run that it begins with, as part of the key.
         weights: of that state, as safetensors. None until the unit is handed out.
         kept: whether its last state is such an origin, and so is saved however short it is.
+        task: key of its task as the plan has it, with the content of the files that it reads. None where no plan has.
     """
 
     key: str
@@ -53,6 +54,7 @@ class Trajectory:
     origin: StateAddress | None = None
     weights: bytes | None = None
     kept: bool = False
+    task: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

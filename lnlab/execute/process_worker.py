@@ -148,7 +148,10 @@ class ProcessWorker:
                 raise BrokenProcessPool("the workers were stopped")
             if self._process is not None and self._channel is not None:
                 return self._process, self._channel
-            channel, theirs = self._context.Pipe()
+            try:
+                channel, theirs = self._context.Pipe()
+            except OSError as error:  # no file can be opened any more
+                raise BrokenProcessPool(f"no process can be started: {error}") from error
             try:
                 process: BaseProcess = self._context.Process(  # type: ignore[attr-defined]
                     target=serve, args=(theirs, self._initialize), daemon=True

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lnlab.compile.work import Trajectory
@@ -33,6 +33,7 @@ from lnlab.execute.unit import (
     ignore_event,
 )
 from lnlab.execute.worker import outcome, prepare, work
+from lnlab.issues import Issue
 from lnlab.keys import canonical
 from lnlab.registry import Roots
 from lnlab.tables import LivePoint
@@ -42,6 +43,9 @@ DEATHS = 3
 
 MAX_LOSSES = 10
 """So has one that was at work on this many machines when they went away."""
+
+PATIENCE = 10.0
+"""Seconds in which no worker could be started, after which none is waited for any more."""
 
 TICK = 0.1
 """Seconds between two checks for requests to stop and for units that another process holds."""
@@ -117,6 +121,7 @@ class _Scheduler:
         in_flight: by future the unit that a worker has, those of one worker in the order in which it does them.
         deaths: by key how many workers died of a unit.
         losses: by key how many workers were lost while they were at a unit.
+        broken_since: since when no worker could be started, None while they can.
         fatal: the first answer that concerns every unit: an absent corpus, or a store that cannot be written.
     """
 
@@ -130,6 +135,7 @@ class _Scheduler:
     in_flight: dict[Any, InFlightUnit] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
     losses: Counter[str] = field(default_factory=Counter)
+    broken_since: float | None = None
     fatal: Answer | None = None
     _terminated: bool = False
     _looked_at: float = 0.0
@@ -229,8 +235,15 @@ class _Scheduler:
         except WorkerLost as lost:
             self.losses[flight.unit.key] += lost.first
             answer = self._handle_worker_end(flight, str(lost), self.losses, MAX_LOSSES)
-        except _BROKEN:
+        except _BROKEN as broken:
             answer = Answer(flight.unit.key, BUSY, "the pool of workers broke")
+            self.broken_since = self.broken_since or time.monotonic()
+            if time.monotonic() - self.broken_since > PATIENCE and not self._stopping:
+                remedy = "allow more processes, open files or memory (ulimit -a); what is finished is kept"
+                problem = Issue("failed", "lnlab", f"no worker can be started: {broken}", remedy)
+                answer = replace(answer, status=STORE, problems=(problem,))
+        else:
+            self.broken_since = None
         if answer.status == BUSY:
             self.queue.put_back(flight.unit, DELAY)
             self.reporter.report("returned", flight, answer)

@@ -4,6 +4,7 @@ Rows go to the store. The parent gets a few bytes.
 """
 
 import json
+import os
 import platform
 import time
 import traceback
@@ -27,10 +28,9 @@ from lnlab.execute.trainer import Trainer
 from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, WorkUnit
 from lnlab.execute.worker_process import become_worker, output_to
 from lnlab.issues import Issue
+from lnlab.process_limits import is_out_of_memory, problem_of_limits
 from lnlab.randomness import Draw
 from lnlab.tables import Resumed, Row
-
-_MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 
 
 def prepare(assignment: Assignment) -> Answer:
@@ -39,7 +39,8 @@ def prepare(assignment: Assignment) -> Answer:
     key = assignment.trajectory.key
     setting = assignment.trajectory.setting
     try:
-        with output_to(Path("/dev/null")):
+        with output_to(Path(os.devnull)):
+            _require_planned_text(assignment)
             build_task = assignment.load()["task"].builder(setting["task"])
             list(islice(build_task(Draw(assignment.trajectory.seed), assignment.roots).batches("train", "probe"), 1))
     except CorpusError as error:
@@ -65,7 +66,8 @@ def work(assignment: Assignment) -> Answer:
         except CorpusError as error:
             return Answer(key, CORPUS, problems=error.issues)
         except Exception as error:  # nothing may break the pool
-            return Answer(key, STORE, problems=(Issue("failed", "", f"the store failed: {_one_line(error)}"),))
+            failed = Issue("failed", "", f"the store failed: {_one_line(error)}")
+            return Answer(key, STORE, problems=(problem_of_limits(error) or failed,))
         if ended is None:
             return Answer(key, "finished", "another process finished it", seconds=timer.total(), elsewhere=True)
         status, text = ended
@@ -139,6 +141,7 @@ def _run(
     with ExitStack() as interventions:
         try:
             registries = assignment.load()
+            _require_planned_text(assignment)
             state = build(trajectory, registries, assignment.roots)
             parameter_count = count_parameters(state.model)
             interventions.enter_context(intervened(state.model, state.optimizer, trajectory.setting, registries))
@@ -176,12 +179,26 @@ def _run(
     return trainer.measured, outcome(trajectory, status, reason, parameter_count, state.step, trainer.last_finite_loss)
 
 
+def _require_planned_text(assignment: Assignment) -> None:
+    """Refuse a corpus whose files are others than those of the plan: its rows would have the key of another text.
+
+    Raises:
+        CorpusError: they were changed, or are gone.
+    """
+    trajectory = assignment.trajectory
+    if trajectory.task is None:
+        return
+    if assignment.load()["task"].key(trajectory.setting["task"], assignment.roots) != trajectory.task:
+        what = "the files of its corpus were changed after this run was planned"
+        remedy = "run it again, now of the new text: what is finished is kept"
+        raise CorpusError(Issue("differs", "task.corpus", what, remedy))
+
+
 def _status_of_error(error: BaseException) -> tuple[str, str]:
     """Status and reason of an error. One that no user can correct leaves its traceback in the stored output."""
     if not isinstance(error, LabError):
         traceback.print_exception(error)
-    out_of_memory = isinstance(error, MemoryError) or any(words in str(error) for words in _MEMORY)
-    return "out_of_memory" if out_of_memory else "failed", _one_line(error)
+    return "out_of_memory" if is_out_of_memory(error) else "failed", _one_line(error)
 
 
 def _one_line(error: BaseException) -> str:

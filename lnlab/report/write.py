@@ -18,6 +18,7 @@ from lnlab.files import replacing
 from lnlab.html_tables import html_card
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
+from lnlab.portable_names import why_unportable
 from lnlab.report.charts.render import to_svg
 from lnlab.report.charts.thumbnail import thumbnail_spec
 from lnlab.report.compose import ReportPart, build_all_parts, numbered_parts
@@ -122,6 +123,9 @@ def write_report(
         ReportError: the folder cannot be written or holds the report of another question, or the templates are not
             there.
     """
+    if why := why_unportable(facts.name):
+        remedy = "name another folder, which names the report"
+        raise ReportError(Issue("wrong-value", str(out), f"gives its report a name that {why}", remedy))
     if not replace:
         refuse_other_question(out, facts, spec)
     with seeds_called(results.runs):

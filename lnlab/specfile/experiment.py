@@ -49,6 +49,16 @@ def _profile_name(name: str) -> str:
     return name
 
 
+def _told_apart(profiles: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Profiles whose reports have folders of their own on every system: Windows and macOS know no case."""
+    seen: dict[str, str] = {}
+    for name in profiles:
+        if (other := seen.setdefault(name.casefold(), name)) != name:
+            words = {"one": other, "other": name}
+            raise PydanticCustomError("name", "'{one}' and '{other}' have one folder on Windows and macOS", words)
+    return profiles
+
+
 _ProfileName = Annotated[_Identifier, AfterValidator(_profile_name)]
 _ClaimId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\[[^\[\]]{1,100}\])?$", max_length=160)]
 """An identifier. One of several that ``for_each`` makes has its values behind it, as in ``grows[Post-LN]``."""
@@ -314,7 +324,7 @@ class Experiment(BaseModel):
     probes: tuple[ProbeText, ...] = ()
     report: tuple[SectionText, ...] = ()
     claims: tuple[ClaimText, ...] = ()
-    profiles: Mapping[_ProfileName, Overlay] = {}
+    profiles: Annotated[Mapping[_ProfileName, Overlay], AfterValidator(_told_apart)] = {}
 
     def is_authored(self, profile: str | None) -> bool:
         """Whether the author's sentences are about the results of this profile: of any, where none is ``AUTHORED``."""

@@ -27,7 +27,7 @@ _REMEDIES = {
     errno.ENOTDIR: "a file stands where the store needs a folder: move it, or give another folder with --store",
     errno.EEXIST: "a file stands where the store needs a folder: move it, or give another folder with --store",
     errno.EISDIR: "a folder stands where the store needs a file: move it, or give another folder with --store",
-    errno.ENAMETOOLONG: "give a folder with a shorter path with --store",
+    errno.EFBIG: f"allow larger files (ulimit -f); {_RERUN}",
 }
 
 
@@ -48,7 +48,9 @@ before: Callable[[str, Path], None] = nothing
 def as_store_error(action: str, path: Path, error: OSError) -> StoreError:
     """The error of the operating system as one that names path, cause and remedy."""
     cause = (error.strerror or str(error)).lower()
-    remedy = _REMEDIES.get(error.errno or 0, "give another folder with --store")
+    remedy = files.remedy_of_name(error) or _REMEDIES.get(error.errno or 0, "give another folder with --store")
+    if files.is_held(error):
+        remedy = f"close the program that has it open, or exclude the store from its virus scanner; {_RERUN}"
     kind = Vanished if isinstance(error, FileNotFoundError) else StoreError
     return kind(Issue("unwritable", str(path), f"cannot {action}: {cause}", remedy))
 
@@ -135,7 +137,7 @@ def rename(path: Path, target: Path) -> None:
         StoreError: it cannot be renamed.
     """
     with _operation("rename", path):
-        path.rename(target)
+        files.persistently(lambda: path.rename(target))
     sync_folder(target.parent)
 
 
@@ -193,9 +195,9 @@ def remove(path: Path) -> None:
     with _operation("remove", path), suppress(FileNotFoundError):
         # Of a link the link goes, and not what it leads to.
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
+            files.persistently(lambda: shutil.rmtree(path))
         else:
-            path.unlink()
+            files.persistently(path.unlink)
 
 
 def remove_empty(path: Path) -> None:

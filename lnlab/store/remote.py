@@ -5,6 +5,7 @@ stretches belong to which units. Nothing there ever changes or is removed, so th
 file that was cut off has another size or another digest than its name, and is sent again.
 """
 
+import errno
 import os
 import re
 import secrets
@@ -40,8 +41,6 @@ _INSTALL = {
     "sftp": "paramiko",
     "smb": "smbprotocol",
     "webdav": "webdav4",
-    "http": "aiohttp requests",
-    "https": "aiohttp requests",
     "oci": "ocifs",
     "oss": "ossfs",
 }
@@ -169,7 +168,11 @@ class Remote:
             self.system.makedirs(path_there.rpartition("/")[0], exist_ok=True)
             beside = f"{path_there}.{secrets.token_hex(8)}.part"
             self.system.pipe_file(beside, content)
-            self.system.mv(beside, path_there)
+            try:
+                self.system.mv(beside, path_there)
+            except NotImplementedError:  # a place without names that change: what is cut off there is sent again
+                self.system.pipe_file(path_there, content)
+                self.system.rm_file(beside)
 
     def _path(self, name: str) -> str:
         return f"{self.root.rstrip('/')}/{name}"
@@ -184,7 +187,9 @@ class Remote:
         except Exception as error:
             what = f"cannot be {'read' if action == 'read' else 'written'}: {_reason(error)}"
             remedy = "what has arrived is kept: the same command continues"
-            raise StoreError(Issue("duplicate", self.place(name), what, remedy)) from error
+            if _is_refusal(error):
+                remedy = f"see whether your credentials are valid and may {action} there; {remedy}"
+            raise StoreError(Issue("unreachable", self.place(name), what, remedy)) from error
 
 
 def open_remote(url: str) -> Remote:
@@ -195,6 +200,9 @@ def open_remote(url: str) -> Remote:
     """
     shown = shown_url(url)
     protocol = url.partition("://")[0] if "://" in url else "file"
+    if protocol in ("http", "https"):
+        what = "is a web server, which lists no files with their sizes"
+        raise StoreError(Issue("unsupported", shown, what, "download the folder, then name it"))
     try:
         if "://" in url:
             system, root = url_to_fs(url)
@@ -210,7 +218,7 @@ def open_remote(url: str) -> Remote:
             raise StoreError(
                 Issue("unreadable", shown, f"cannot be opened: {_reason(error)}", "name a folder or a URL")
             ) from error
-        known = ["file", "s3", "gs", "az", "hf", "ssh", "sftp", "memory", "http", "https"]
+        known = ["file", "s3", "gs", "az", "hf", "ssh", "sftp", "memory"]
         raise StoreError(
             Issue("unknown-kind", shown, f"'{protocol}' is no protocol", nearest(protocol, known))
         ) from error
@@ -222,6 +230,12 @@ def open_remote(url: str) -> Remote:
     if folder is not None and folder.exists() and not folder.is_dir():
         raise StoreError(Issue("unreachable", shown, "is a file", "name a folder"))
     return Remote(shown, system, root, folder)
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether a place is there and refuses: a key that is wrong or expired, none at all, or a place to read alone."""
+    read_only = isinstance(error, OSError) and error.errno == errno.EROFS
+    return isinstance(error, PermissionError) or read_only or "Credential" in type(error).__name__
 
 
 def _reason(error: Exception) -> str:

@@ -113,6 +113,22 @@ def test_an_edited_verdict_is_reported_with_its_claim_and_an_edit_of_the_lock_wi
     golden(difference.partition("verdicts.")[2])
 
 
+def test_a_checkout_with_the_line_ends_of_windows_is_told_from_an_edit(repository):
+    def with_crlf(path):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+    with_crlf(LOCK)
+    with_crlf(Path("specs/tiny.yaml"))
+    assert differences() == []
+    with_crlf(REPORT / "index.html")
+    (report,) = verify_reports([LOCK]).reports
+    (told,) = report.differences
+    assert str(told.where) == "reports/tiny/index.html"
+    assert ".gitattributes" in told.remedy
+    LOCK.write_bytes(LOCK.read_bytes().replace(b"\r\n", b"\n", 1))
+    assert len(differences()) > 1  # some lines alone: an edit
+
+
 @pytest.mark.parametrize("merged", ["conflict", "twice", "out of order"])
 def test_a_lock_that_was_merged_badly_is_reported_with_its_line(lnlab, repository, merged):
     lines = LOCK.read_text().splitlines(keepends=True)

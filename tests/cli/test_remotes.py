@@ -1,6 +1,7 @@
 """``lnlab push`` and ``lnlab pull``: finished units leave a store for another place and enter another store from there,
 checked as if hostile."""
 
+import errno
 import io
 import json
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 import fsspec
 import polars as pl
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from lnlab.errors import StoreError
 from lnlab.issues import Issue
@@ -478,6 +480,130 @@ def test_while_packs_are_changed_nothing_is_pulled(console, stranger):
         console.refused("pull", "tiny.yaml", "remote")
 
 
+PULLED = "6 units pulled, 0 in the store already\n"
+
+
+class Fragile(MemoryFileSystem):
+    """A place in memory that is not an object store, which refuses after so many calls, or lists what was there before.
+
+    Attributes:
+        calls: that are answered, before ``error`` is raised by each.
+        renames: whether it can rename.
+        listed: paths that listings show, all if None.
+    """
+
+    protocol = "fragile"
+    store, pseudo_dirs = {}, [""]
+    calls, error, renames, listed = 10**9, None, True, None
+
+    @classmethod
+    def again(cls, *, clear=True, **attributes):
+        if clear:
+            cls.store.clear()
+        for name, value in {"calls": 10**9, "error": None, "renames": True, "listed": None, **attributes}.items():
+            setattr(cls, name, value)
+
+    def _answer(self):
+        type(self).calls -= 1
+        if self.calls < 0:
+            raise self.error
+
+    def ls(self, path, detail=True, **options):
+        self._answer()
+        found = super().ls(path, detail=True, **options)
+        return [
+            entry
+            for entry in found
+            if entry["type"] == "directory" or self.listed is None or entry["name"] in self.listed
+        ]
+
+    def pipe_file(self, path, value, **options):
+        self._answer()
+        super().pipe_file(path, value, **options)
+
+    def cat_file(self, path, start=None, end=None, **options):
+        self._answer()
+        return super().cat_file(path, start, end, **options)
+
+    def mv(self, path1, path2, **options):
+        if not self.renames:
+            raise NotImplementedError
+        self.pipe_file(path2, self.cat_file(path1))
+        self.rm_file(path1)
+
+
+@pytest.fixture
+def fragile():
+    fsspec.register_implementation("fragile", Fragile, clobber=True)
+    Fragile.again()
+    yield Fragile
+    Fragile.again()
+
+
+REFUSALS = {
+    "a key that is wrong": PermissionError("The AWS Access Key Id you provided does not exist in our records."),
+    "a key that has expired": PermissionError("The provided token has expired."),
+    "a place to read alone": OSError(errno.EROFS, "Read-only file system"),
+    "no key at all": type("NoCredentialsError", (Exception,), {})("Unable to locate credentials"),
+}
+
+
+@pytest.mark.parametrize("after", [0, 5])
+@pytest.mark.parametrize("error", REFUSALS.values(), ids=REFUSALS)
+def test_a_place_that_refuses_is_told_from_one_that_is_away_and_what_has_arrived_is_not_sent_again(
+    lnlab, once, monkeypatch, fragile, error, after
+):
+    monkeypatch.chdir(once)
+    fragile.again(calls=after, error=error)
+    refused = lnlab("push", "tiny.yaml", "fragile://x")
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert "see whether your credentials are valid and may" in refused.err
+    fragile.again(clear=False)
+    assert lnlab("push", "tiny.yaml", "fragile://x").code == 0
+    assert lnlab("push", "tiny.yaml", "fragile://x").out.endswith("; nothing sent\n")
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 4, 7])
+def test_a_place_that_vanishes_halfway_costs_what_was_on_its_way(lnlab, stranger, once, monkeypatch, fragile, after):
+    gone = ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
+    monkeypatch.chdir(once)
+    fragile.again(calls=after, error=gone)
+    cut = lnlab("push", "tiny.yaml", "fragile://x")
+    assert (cut.code, cut.err.count("\n")) == (2, 1), cut.err
+    assert "credentials" not in cut.err
+    fragile.again(clear=False)
+    assert lnlab("push", "tiny.yaml", "fragile://x").code == 0
+    monkeypatch.chdir(stranger)
+    fragile.again(clear=False, calls=after, error=gone)
+    cut = lnlab("pull", "tiny.yaml", "fragile://x")
+    assert (cut.code, cut.err.count("\n")) == (2, 1), cut.err
+    assert "the same command continues" in cut.err
+    fragile.again(clear=False)
+    assert lnlab("pull", "tiny.yaml", "fragile://x").out == PULLED
+    assert results_of(once) == results_of(stranger)
+
+
+def test_a_place_without_rename_holds_all_and_nothing_beside_it(lnlab, stranger, once, monkeypatch, fragile):
+    monkeypatch.chdir(once)
+    fragile.again(renames=False)
+    assert lnlab("push", "tiny.yaml", "fragile://x").code == 0
+    assert not [name for name in fragile.store if name.endswith(".part")]
+    monkeypatch.chdir(stranger)
+    assert lnlab("pull", "tiny.yaml", "fragile://x").out == PULLED
+
+
+def test_a_listing_that_lags_behind_costs_a_second_sending_and_no_run(lnlab, stranger, once, monkeypatch, fragile):
+    monkeypatch.chdir(once)
+    fragile.again(listed=())
+    assert lnlab("push", "tiny.yaml", "fragile://x").code == 0
+    assert "; 6 segments (" in lnlab("push", "tiny.yaml", "fragile://x").out
+    monkeypatch.chdir(stranger)
+    lagging = lnlab("pull", "tiny.yaml", "fragile://x")
+    assert (lagging.code, lagging.err.count("\n")) == (2, 1)
+    fragile.listed = {name for name in fragile.store if "/manifests/" in name}  # segments are read by their names
+    assert lnlab("pull", "tiny.yaml", "fragile://x").out == PULLED
+
+
 class Broken(fsspec.AbstractFileSystem):
     """A place whose library raises what it likes."""
 
@@ -509,6 +635,8 @@ def test_a_wrong_command_is_one_line(console, stranger):
         ["pull", "tiny.yaml", "tiny.yaml"],
         ["pull", "tiny.yaml", "nothing"],
         ["pull", "tiny.yaml", "s3://bucket/x"],
+        ["pull", "tiny.yaml", "sftp://h/x"],
+        ["pull", "tiny.yaml", "https://h/x"],
         ["pull", "tiny.yaml", "gs://b/x"],
         ["pull", "tiny.yaml", "ssh://u:word@h/x"],
         ["pull", "tiny.yaml", "memry://x"],

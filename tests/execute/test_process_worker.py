@@ -201,6 +201,15 @@ def test_where_no_process_can_be_started_the_pool_is_broken(workers, monkeypatch
     assert workers.submit(abs, -1).result(60) == 1
 
 
+def test_where_no_file_can_be_opened_the_pool_is_broken(workers, monkeypatch):
+    def pipe(self):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(type(pool.worker_context()), "Pipe", pipe)
+    with pytest.raises(BrokenProcessPool, match=r"no process can be started: .*Too many open files"):
+        workers.submit(abs, -1).result(60)
+
+
 @pytest.mark.parametrize("task", [(abs, -1), (abs, "text")])
 def test_an_answer_that_nobody_waits_for_any_more_is_no_error(monkeypatch, task):
     monkeypatch.setattr("lnlab.execute.process_worker.signal.signal", lambda *_: None)

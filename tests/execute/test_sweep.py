@@ -15,6 +15,7 @@ import torch
 
 from lnlab.compile.cost.memory import LIBRARIES, plan_memory
 from lnlab.errors import CorpusError, StoreError
+from lnlab.execute import scheduler
 from lnlab.execute.interrupts import exit_name
 from lnlab.execute.machine import ThisMachine
 from lnlab.execute.pool import Workers
@@ -220,6 +221,21 @@ def test_a_pool_that_breaks_hands_its_units_to_the_next(run, store, unit_of, mon
     assert tally.ended == {"finished": 3}
     golden([event.answer.text for event in told if event.kind == "returned"])
     assert all(len(found) == 1 for found in records(store, units).values())
+
+
+def test_where_no_worker_can_be_started_for_long_the_sweep_ends_and_says_so(run, store, unit_of, monkeypatch):
+    def never(self, task, given, timeout=None, **options):
+        future = Future()
+        future.set_exception(BrokenProcessPool("no process can be started: Cannot allocate memory"))
+        return future
+
+    monkeypatch.setattr(Workers, "submit", never)
+    monkeypatch.setattr(scheduler, "PATIENCE", 0.3)
+    with pytest.raises(StoreError) as refused:
+        run([unit_of(seed, "norm") for seed in range(3)])
+    (problem,) = refused.value.issues
+    assert "Cannot allocate memory" in problem.what
+    assert "ulimit" in problem.remedy
 
 
 def test_units_that_another_process_computed_meanwhile_are_not_counted_as_computed_here(run, store, unit_of):

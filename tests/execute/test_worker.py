@@ -1,5 +1,6 @@
 """A unit never raises: it answers, and what it found is in the store."""
 
+import os
 from dataclasses import replace
 
 import polars as pl
@@ -69,7 +70,7 @@ def test_a_unit_that_somebody_holds_is_left_alone(store, unit_of):
         ("memory", "out_of_memory", "fail: MemoryError"),
         ("torch_memory", "out_of_memory", "fail: RuntimeError: [enforce fail at alloc_cpu.cpp:117]"),
         ("exit", "failed", "fail: SystemExit: 4"),
-        ("column", "failed", "fail: ValueError: table 'sites' has no column ['colour']"),
+        ("column", "failed", "fail: the probe 'fail' yields a row that its table has not: table 'sites' has no column"),
         ("batches", "failed", "fail: a probe asks for 99 batches, and the split 'train' has 3; ask for at most 3"),
     ],
 )
@@ -170,3 +171,10 @@ def test_an_intervention_that_finds_nothing_is_the_units_end(store, unit_of, gol
     answer = do(store, unit_of(1, "norm", interventions=[{"kind": "times", "reaches": False}]))
     assert answer.status == "failed"
     golden(answer.text)
+
+
+def test_what_is_printed_before_any_work_goes_where_the_system_keeps_nothing(store, unit_of, tmp_path, monkeypatch):
+    """Windows calls it otherwise than Unix, and what cannot be opened would hide an absent corpus."""
+    monkeypatch.setattr(os, "devnull", str(tmp_path / "nothing"))
+    assert prepare(Assignment(unit_of(1, "norm"), store.open_unit, load)).status == "finished"
+    assert (tmp_path / "nothing").exists()

@@ -51,9 +51,12 @@ def differences_from_lock(lock: Lock) -> tuple[list[Issue], str]:
         if name in report.foreign:
             differences.append(Issue("differs", place, report.foreign[name]))
         elif locked.get(name) != present.get(name):
-            what = "is not the file that was locked" if name in locked else "is not in the lock"
+            what, remedy = "is not the file that was locked" if name in locked else "is not in the lock", ""
+            if digest_bytes(report.contents.get(name, b"").replace(b"\r\n", b"\n")) == locked.get(name):
+                what = "is the file that was locked but for its line ends, which git changed"
+                remedy = "write '* text=auto eol=lf' into .gitattributes and check it out again"
             what = f"{what if name in present else 'is missing'} ({line('files', name)})"
-            differences.append(Issue("differs", place, what))
+            differences.append(Issue("differs", place, what, remedy))
     try:
         following = flat_entries({**locked_tables(report), "files": {}})
     except LabError as error:

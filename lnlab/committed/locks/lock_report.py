@@ -104,6 +104,8 @@ def read_lock(path: Path) -> Lock:
         text = content.decode()
     except UnicodeDecodeError as error:
         raise LabError(Issue("not-text", str(path), "is not UTF-8", "make it again with lnlab lock")) from error
+    if text.count("\r\n") == text.count("\n"):  # git checks out so on Windows
+        text = text.replace("\r\n", "\n")
     tables = parse_lock(text, str(path))
     if tables.get("format") != LOCK_FORMAT:
         what = f"is a lock of format {tables.get('format')}, and this lnlab reads {LOCK_FORMAT}"
