@@ -10,6 +10,7 @@ python benchmarks/growth.py FOLDER [runs runs]
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from math import log
 from pathlib import Path
 
@@ -20,13 +21,14 @@ COMMANDS = (
     ("status", "large_store.yaml", "--store", "store"),
     ("gc", "--store", "store"),
     ("run", "large_store.yaml", "--store", "store"),
+    ("results", "large_store.yaml", "--quantity", "loss", "--out", "loss.parquet", "--store", "store"),
 )
 
 
 def usage(command: tuple[str, ...], folder: Path) -> tuple[float, float]:
-    """Processor seconds and peak MiB of a command of lnlab, which has to succeed."""
+    """Processor seconds and peak MiB of a call of Python, which has to succeed."""
     with (folder / "output.txt").open("wb") as output:
-        process = subprocess.Popen([sys.executable, "-m", "lnlab", *command], cwd=folder, stdout=output, stderr=output)
+        process = subprocess.Popen([sys.executable, *command], cwd=folder, stdout=output, stderr=output)
         _, status, spent = os.wait4(process.pid, 0)
     if os.waitstatus_to_exitcode(status):
         sys.exit((folder / "output.txt").read_text())
@@ -40,18 +42,22 @@ def main(folder: Path, sizes: tuple[int, int]) -> None:
             # in a process of its own: a command inherits the peak of the process that starts it
             filler = Path(__file__).with_name("large_store.py")
             subprocess.run([sys.executable, filler, folder / str(runs), str(runs), "10"], check=True)
-    few, many = sizes
     for command in COMMANDS:
-        usage(command, folder / str(few))  # what the first call remembers is not measured
-        (seconds, memory), (more_seconds, more_memory) = (usage(command, folder / str(runs)) for runs in sizes)
-        exponents = [
-            log(more / less) / log(many / few) for less, more in ((seconds, more_seconds), (memory, more_memory))
-        ]
-        print(
-            f"{command[0]:8} {few:,}: {seconds:.1f} s, {memory:,.0f} MiB; {many:,}: {more_seconds:.1f} s, "
-            f"{more_memory:,.0f} MiB; grows as n^{exponents[0]:.2f} and n^{exponents[1]:.2f}",
-            flush=True,
-        )
+        called = ("-m", "lnlab", *command)
+        usage(called, folder / str(sizes[0]))  # what the first call remembers is not measured
+        used = [usage(called, folder / str(runs)) for runs in sizes]
+        print(growth_line(command[0], sizes, used), flush=True)
+
+
+def growth_line(name: str, sizes: tuple[int, int], used: Sequence[tuple[float, float]]) -> str:
+    """Both sizes with seconds and MiB, and the exponents between them."""
+    (seconds, memory), (more_seconds, more_memory) = used
+    few, many = sizes
+    times, memories = (log(more / less) / log(many / few) for less, more in zip(*used, strict=True))
+    return (
+        f"{name:8} {few:,}: {seconds:.1f} s, {memory:,.0f} MiB; {many:,}: {more_seconds:.1f} s, "
+        f"{more_memory:,.0f} MiB; grows as n^{times:.2f} and n^{memories:.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ _HARMLESS = frozenset(f"\n\t{_JOINERS}{_SPACES}")
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 """How text begins that a spreadsheet runs, in some languages with wide signs as well. Source: OWASP, CSV Injection."""
 _SUSPECT = re.compile(r"[^ -~\n\t]")
+_HALF = re.compile("[\ud800-\udfff]")
 _OBEYED = ("Cc", "Cf", "Zl", "Zp")
 _ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
 
@@ -33,6 +34,11 @@ def obeyed_character(text: str) -> str | None:
     """
     characters = (match[0] for match in _SUSPECT.finditer(text))
     return next((c for c in characters if c not in _HARMLESS and unicodedata.category(c) in _OBEYED), None)
+
+
+def has_half(text: str) -> bool:
+    """Whether there is a lone surrogate, half a character, in a text: no file and no table holds it."""
+    return _HALF.search(text) is not None
 
 
 def printable_line(text: str) -> str:

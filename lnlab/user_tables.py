@@ -28,7 +28,7 @@ ENDINGS = (".csv", ".tsv", ".parquet")
 LARGEST_TABLE = 1 << 29
 """Bytes of a table."""
 MOST_ROWS = 3_000_000
-"""Rows of a table, or numbers of a table of runs: a page of ten million would take eight gigabytes."""
+"""Rows of a table, or numbers of a table of runs: a page of a million takes 1.1 GB."""
 _LONGEST_CELL = 1 << 27
 _SAMPLE = 50
 """Rows on which a separator is tried."""

@@ -1,11 +1,13 @@
 """The settings of a run as its user states them: nested, plain, and told apart from columns."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
+from lnlab.printable import has_half
 from lnlab.specfile.columns import COLUMNS, METHOD, TIMES
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.values import value_label
@@ -34,6 +36,9 @@ def nested_settings(settings: Mapping[str, Any]) -> dict[str, Json]:
             raise LabError(
                 Issue("unreadable", "settings", what, "give a word, a number, a list or a mapping of these")
             ) from error
+        if has_half(json.dumps([str(path), value], ensure_ascii=False)):
+            what = f"the setting {str(path)!a} has half a character, a lone surrogate"
+            raise LabError(Issue("not-text", "settings", what, "decode the text that it is from as UTF-8"))
         *above, word = str(path).split(".")
         inner = nested
         for key in above:

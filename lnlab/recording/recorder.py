@@ -42,6 +42,7 @@ from lnlab.own_model.boundary import on_ranks
 from lnlab.own_model.measuring import check_gradient, check_precision, measured_rows, probe_choice
 from lnlab.own_model.subject import Subject
 from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
+from lnlab.printable import has_half
 from lnlab.randomness import Draw
 from lnlab.recorded.folder import WEIGHTS_FILE, Block, RunFolder, block_of_rows
 from lnlab.recorded.settings import differing_settings, nested_settings, split_and_quantity
@@ -784,6 +785,8 @@ def unwrapped(model: Any) -> nn.Module:
 
 def _one_number(name: str, value: Any) -> Tensor:
     """A number of the user's, wherever it is, with one element."""
+    if has_half(name):
+        _refuse("rec", f"the name {name!a} has half a character, a lone surrogate", "decode the text that it is from")
     try:
         number = value if isinstance(value, Tensor) else torch.tensor(float(value), dtype=torch.float64)
     except (TypeError, ValueError):

@@ -429,6 +429,19 @@ def refused(text, call):
     assert "\n" not in str(caught.value)
 
 
+def test_half_a_character_is_refused_where_it_is_given(recorder, small):
+    for settings in ({"a\ud800": 1}, {"a": "b\ud800"}, {"a": ["b", {"c\udcff": 1}]}):
+        with pytest.raises(LabError) as caught:
+            recorder("b", settings=settings)
+        assert [(issue.code, issue.where) for issue in caught.value.issues] == [("not-text", "settings")]
+    rec = recorder("b", probes=[])
+    with pytest.raises(LabError) as caught:
+        rec(small.NanoGPT(), 1, **{"a\ud800": 1.0})
+    assert caught.value.issues[0].where == "rec"
+    rec(small.NanoGPT(), 1, loss=1.0)
+    rec.close()
+
+
 def test_mistakes_have_one_line(recorder, loop, small, tmp_path):
     recorder("a", settings={"lr": 0.001}, probes=[]).close()
     refused("holds a run with other settings: lr 0.001, not 0.003", lambda: recorder("a", settings={"lr": 0.003}))

@@ -6,6 +6,7 @@ import html
 import os
 import re
 from dataclasses import replace
+from time import process_time
 
 import pytest
 
@@ -156,6 +157,14 @@ def test_a_template_that_is_a_pipe_or_too_large_is_refused_unread(tmp_path, gold
         template([tmp_path], "style.css")
     with golden.raises(ReportError):
         template([tmp_path], "page.js")
+
+
+@pytest.mark.parametrize("word", ["a", "a-", "1", "1.,", "A-", "-"])
+def test_a_word_of_any_length_is_looked_at_once(word):
+    """A hundred thousand letters took minutes, where each place was the beginning of a search to their end."""
+    began = process_time()
+    assert unbroken_names(word * (100_000 // len(word))).count("a") < 200_000
+    assert process_time() - began < 5
 
 
 def test_a_name_with_a_hyphen_is_not_broken_and_all_else_is_escaped(golden):

@@ -43,7 +43,7 @@ from lnlab.userfiles import read_user_file
 _CODE = re.compile(r"(<(?:script|style)\b[^>]*>.*?</(?:script|style)>)", re.DOTALL)
 _DATA = '<script type="application/json"'
 _SUSPECT = re.compile(r"[\x80-\U0010ffff]")
-_ONE_WORD = re.compile(r"((?:\w+-)+LN\b|\d[\d.,]*-fold\b|\b(?:[A-Z]+|warm|pre|cross)-[\w-]*\w)")
+_ONE_WORD = re.compile(r"((?<!\w-)\b(?:\w+-)+LN\b|\d[\d.,]{,30}-fold\b|\b(?:[A-Z]+|warm|pre|cross)-[\w-]*\w)")
 
 
 def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
