@@ -5,8 +5,6 @@ code that names torch. Where torch is not installed, stand-ins take the place of
 registrations are then what they always are, and a piece that is to be built says what to install.
 """
 
-import json
-import os
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +16,7 @@ from importlib.util import find_spec
 from inspect import Signature, signature
 from traceback import walk_tb
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -29,6 +27,7 @@ TRAINING_PACKAGES = ("torch", "tokenizers", "safetensors", "sacrebleu")
 INSTALL = 'pip install "lnlab[train]"'
 
 
+Answer = TypeVar("Answer")
 _process = {"is own": False, "leaves training out": False}
 
 
@@ -55,28 +54,18 @@ def leave_training_out() -> None:
         absent_packages.cache_clear()
 
 
-def ask_without_training(question: Callable[[], Any]) -> Any:
-    """The answer, as JSON has it, to a question that builds no piece: from a copy of this process without the extra.
+def ask_without_training(question: Callable[..., Answer], *arguments: Any) -> Answer:
+    """The answer to a question that builds no piece: from a copy of this process without the extra.
 
-    So this process can still import torch. Without such a copy, as on Windows, or if it fails, it is asked here.
+    So this process can still import torch. Where no copy can be made, as on Windows, it is asked here.
     """
-    if not (_may_leave_training_out() and hasattr(os, "fork")):
-        return question()
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            leave_training_out()
-            answer = json.dumps(question())
-            with os.fdopen(writer, "w") as pipe:
-                pipe.write(answer)
-        finally:
-            os._exit(0)  # nothing of the copy is to be cleaned up, printed or raised
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        told = pipe.read()
-    os.waitpid(child, 0)
-    return json.loads(told) if told else question()
+    from concurrent.futures import ProcessPoolExecutor  # late: most that imports this file asks nothing
+    from multiprocessing import get_all_start_methods, get_context  # late: as above
+
+    if not _may_leave_training_out() or "fork" not in get_all_start_methods():
+        return question(*arguments)
+    with ProcessPoolExecutor(1, get_context("fork"), leave_training_out) as copy:
+        return copy.submit(question, *arguments).result()
 
 
 def _may_leave_training_out() -> bool:

@@ -18,7 +18,7 @@ from lnlab.specfile.load import read_piped_text
 from lnlab.training_extra import INSTALL, absent_packages
 
 _COMMITTED = "real"
-"""The profile that answers are about where they name none."""
+"""The profile that answers are about where they name none, and whose review is told then, if the spec has it."""
 _PIPED = Path("-")
 """How a command line names standard input."""
 CHECK_EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
@@ -65,6 +65,7 @@ def check_specs(
         summaries += right
         problems += wrong
         if not as_json:
+            reviewed = profile or next((_COMMITTED for summary in right if summary.profile == _COMMITTED), None)
             for summary in right:
                 runs = format_count(summary.runs, "run")
                 models = format_count(summary.models, "model")
@@ -73,7 +74,7 @@ def check_specs(
                 out().print(f"{which}: ok: {tuning}{runs}, {models}, {format_count(summary.claims, 'claim')}")
                 for note in filter(None, (summary.note, *summary.notes)):
                     out().print(f"{which}: {note}")
-                if summary.profile == (profile or told_profile(right)):
+                if summary.profile == reviewed:
                     for line in summary.review:
                         out().print(f"{which}: review {line}", markup=False)
     if as_json:
@@ -82,8 +83,3 @@ def check_specs(
         err().print(f"no model was built and no corpus read, which needs torch; {INSTALL}", markup=False)
     if problems:
         raise LabError(*dict.fromkeys(problems))
-
-
-def told_profile(summaries: list[SpecSummary]) -> str | None:
-    """The profile whose review is told where none is named: that of the committed results, if the spec has it."""
-    return _COMMITTED if any(summary.profile == _COMMITTED for summary in summaries) else None

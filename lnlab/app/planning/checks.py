@@ -91,14 +91,13 @@ def early_mistakes(requests: Sequence[Request]) -> list[list[Issue]]:
     for request in requests:
         with suppress(LabError):
             read_document(request)  # remembered, also by the copy of this process that is asked
+    return ask_without_training(_early_mistakes, requests)
 
-    def find() -> list[list[list[str]]]:
-        from lnlab.setting_catalogue import SETTING_REGISTRIES
 
-        found = (grammar_mistakes(request, SETTING_REGISTRIES) for request in requests)
-        return [[[issue.code, issue.where, issue.what, issue.remedy] for issue in issues] for issues in found]
+def _early_mistakes(requests: Sequence[Request]) -> list[list[Issue]]:
+    from lnlab.setting_catalogue import SETTING_REGISTRIES
 
-    return [[Issue(*texts) for texts in issues] for issues in ask_without_training(find)]
+    return [grammar_mistakes(request, SETTING_REGISTRIES) for request in requests]
 
 
 def grammar_mistakes(request: Request, registries: "Registries") -> list[Issue]:
