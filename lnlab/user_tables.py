@@ -157,6 +157,8 @@ def refuse_long(path: Path, content: bytes) -> None:
     """
     rows = content.count(b"\n")
     if path.suffix.lower() == ".parquet":
+        import polars as pl  # late: corpora are registered here, and no mistake in a spec waits for frames
+
         rows = 0
         with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):  # its reader says so
             rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
