@@ -52,8 +52,8 @@ def test_a_problem_that_speaks_of_memory_itself_is_told_as_it_is():
 
 @pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
-@pytest.mark.parametrize("kilobytes", [250_000, 700_000, 1_200_000])
-def test_under_a_limit_of_addresses_a_run_ends_with_one_line_that_names_it(tmp_path, kilobytes):
+@pytest.mark.parametrize("kilobytes", [700_000, 1_000_000])
+def test_under_a_limit_of_addresses_that_holds_no_torch_a_run_ends_with_one_line_that_names_it(tmp_path, kilobytes):
     (tmp_path / "tiny.yaml").write_text(toy_spec(UNTRAINED, "probes: [{kind: gradient_norm, at: init, batches: 1}]\n"))
     done = subprocess.run(
         ["bash", "-c", f'ulimit -v {kilobytes}; exec "$0" -m lnlab run tiny.yaml -w 1', sys.executable],
