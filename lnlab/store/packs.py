@@ -212,10 +212,6 @@ class Pack:
         is_light = rows + RECORD_WEIGHT * len(self.stretches) < FULL_PACK // 2 and size < _FULL_BYTES // 2
         return is_light and self.is_known
 
-    def place(self, trajectory: str) -> int:
-        """Where a trajectory first occurs."""
-        return self.holds[trajectory][0]
-
     def read(self, trajectories: Collection[str]) -> tuple[list[Stretch], dict[str, list[str]]]:
         """The stretches of these trajectories, and for each the sentences on what of it is damaged.
 
@@ -358,12 +354,12 @@ class Packs:
         """Keys of all trajectories of which a pack holds something."""
         return {key for pack in self.current() for key in pack.holds}
 
-    def place(self, trajectory: str) -> tuple[str, int]:
-        """Where a trajectory first occurs, as a sort key. In this order, rows that lie together are read together."""
-        for name, pack in sorted(self._packs.items()):
-            if trajectory in pack.holds:
-                return name, pack.place(trajectory)
-        return "", 0
+    def places(self) -> dict[str, tuple[str, int]]:
+        """Where each trajectory first occurs, as a sort key: what lies together is then read together."""
+        places: dict[str, tuple[str, int]] = {}
+        for name, pack in sorted(self._packs.items(), reverse=True):
+            places |= {trajectory: (name, positions[0]) for trajectory, positions in pack.holds.items()}
+        return places
 
     def read(self, trajectories: Collection[str]) -> tuple[list[Stretch], dict[str, list[str]]]:
         """The stretches of these trajectories, each once, and for each the sentences on what of it is damaged.

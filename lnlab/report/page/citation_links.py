@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 _PAPER = re.compile(r"arXiv[: ]\s?(?P<arxiv>\d{4}\.\d{4,5})(?:v\d+)?|(?:doi:\s?)?(?P<doi>\b10\.\d{4,9}/[\w./:()-]*\w)")
 _ADDRESS = re.compile(r"https?://[\w.-]+(?:/[\w./~%+=&?#-]*)?")
-_SHORT = re.compile(r"\b[A-Z][\w-]+(?:,? [A-Z][\w-]+)*(?: et al\.| and [A-Z][\w-]+)?,? \(?(?:19|20)\d\d\)?")
-"""``Xiong et al. 2020``, ``Wu and He (2018)``."""
+_NAME = r"[A-Z][\w-]{1,60}"
+_SHORT = re.compile(rf"\b{_NAME}(?:,? {_NAME}){{,20}}(?: et al\.| and {_NAME})?,? \(?(?:19|20)\d\d\)?")
+"""``Xiong et al. 2020``, ``Wu and He (2018)``. Without the bounds each of many names would be sought to the end."""
 
 
 def linked_citations(text: str, known: Mapping[str, str] | None = None) -> list[tuple[str, str | None]]:

@@ -54,7 +54,7 @@ def refuse_report(root: Path) -> None:
 
 def trajectory_folder(root: Path, key: str) -> Path:
     """Everything known of one trajectory."""
-    return root / "trajectories" / key[:2] / key
+    return root.joinpath("trajectories", key[:2], key)  # read once as a path, and not once a step
 
 
 def plan_folder(root: Path, digest: str) -> Path:

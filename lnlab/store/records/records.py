@@ -75,7 +75,8 @@ class StoreReader:
             StoreError: this user may not read it.
         """
         self.packs.current()
-        ordered = sorted(trajectories, key=self.packs.place)
+        places = self.packs.places()
+        ordered = sorted(trajectories, key=lambda trajectory: places.get(trajectory, ("", 0)))
         for first in range(0, len(ordered), _TOGETHER):
             yield from self._read(ordered[first : first + _TOGETHER]).items()
 
