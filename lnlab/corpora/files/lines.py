@@ -14,7 +14,7 @@ from lnlab.issues import Issue
 _LARGEST = 1 << 31
 """Bytes of text that are read at most, so that a small compressed file cannot fill the memory."""
 LARGEST_HELD = 1 << 28
-"""Bytes of text of a corpus that is held in memory as a whole. A worker needs ten times as many to encode it."""
+"""Bytes of text of a corpus that is held in memory as a whole. A worker needs five times as many to encode it."""
 _SHORTER = "name a part of it, such as its first lines"
 _LONGEST = 1 << 20
 """Bytes of one line: more is no sentence."""
