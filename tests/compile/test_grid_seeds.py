@@ -72,6 +72,12 @@ def test_a_claim_is_judged_on_the_seeds_of_the_grid_that_it_reads(plan):
     assert plan(SPEC.replace(LINE, "")).grid_seeds == ()
 
 
+def test_what_is_no_reference_is_left_to_the_judge_of_made_up_rows(plan):
+    of = "{quantity: gradient_norm, placement: post, model.layers: 4, reference: bst}"
+    odd = f"  - {{id: odd, says: o, kind: bound, of: {of}, at_most: 3}}\n"
+    assert plan(SPEC + odd).experiment.seeds_of_claim("odd") == (11, 12)
+
+
 def test_claims_have_further_seeds_beside_those_of_their_grid(plan):
     planned = plan(SPEC.replace("claims:", "claim_seeds: {many: 11-14}\nclaims:"))
     assert planned.experiment.seeds_of_claim("many") == (11, 12, 13, 14)

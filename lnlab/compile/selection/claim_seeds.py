@@ -1,6 +1,7 @@
 """Seeds of single claims and of grids: on which seeds each variant runs and is measured, and each claim is judged."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
@@ -11,7 +12,7 @@ from lnlab.select.selection import selections_by_word, value_list, with_named_le
 from lnlab.select.variants import Members, Variants
 from lnlab.setting import Setting
 from lnlab.specfile.expressions import expression_of, named_parts
-from lnlab.specfile.references import BEST, REFERENCE, parse_reference
+from lnlab.specfile.references import BEST, REFERENCE, ReferenceGroup, parse_reference
 from lnlab.specfile.seeds import seed_spans
 
 SeedsOfVariant = Mapping[int, frozenset[str]]
@@ -111,10 +112,13 @@ def read_variants(variants: Variants, request: ResolvedRequest, registries: Regi
         names = [part for name in value_list(selection.get("quantity")) for part in named_parts(str(name))]
         against = [derived[name].facts.reference for name in names if name in derived]
         by_default = BEST if any(reference not in (None, _COMPARED) for reference in against) else None
+        groups: Sequence[ReferenceGroup] = ()
         if (reference := selection.get(REFERENCE, by_default)) is not None:
-            for group in parse_reference(reference):
-                own = {shared(number, group.same) for number in selected}
-                read |= {n for n in variants.selected(group.conditions) if shared(n, group.same) in own}
+            with suppress(ValueError):  # what is no reference is refused where the claim is judged on made-up rows
+                groups = parse_reference(reference)
+        for group in groups:
+            own = {shared(number, group.same) for number in selected}
+            read |= {n for n in variants.selected(group.conditions) if shared(n, group.same) in own}
     return read
 
 
