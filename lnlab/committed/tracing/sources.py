@@ -106,15 +106,18 @@ def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, s
     for folder in (reports / name / chosen for chosen in profiles):
         if is_report(folder):
             return report_source(folder)
-    plans = [plan for plan in plans_newest_first(store.root) if plan.name == name and not plan.undecided]
+    plans = [plan for plan in plans_newest_first(store.root) if not plan.undecided]
     for plan in plans:
-        if profile is None or plan.profile == profile:
+        if plan.name == name and (profile is None or plan.profile == profile):
             return store_source(store, plan)
-    known = [*(path.relative_to(reports).parts[0] for path in reports_below(reports)), *(plan.name for plan in plans)]
+    known = {*(path.relative_to(reports).parts[0] for path in reports_below(reports)), *(plan.name for plan in plans)}
     what = f"no report below {reports.as_posix()} and no run in {store.root} is of {name}"
     raise LabError(
         Issue(
-            "unknown-name", address.source, f"{what}{f', profile {profile}' if profile else ''}", nearest(name, known)
+            "unknown-name",
+            address.source,
+            f"{what}{f', profile {profile}' if profile else ''}",
+            nearest(name, sorted(known)),
         )
     )
 
