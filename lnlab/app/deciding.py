@@ -95,7 +95,7 @@ def seconds_of_variants(results: "Results") -> dict[str, float]:
 
 
 def next_looks(looks: Sequence[FurtherLook], seconds: Mapping[str, float], room: float) -> list[FurtherLook]:
-    """The look with which most claims are looked at a second, and those that its runs pay for. None where none fits.
+    """The look with which most claims are looked at a second, and those that its runs pay for. Empty if none fits.
 
     Args:
         looks: which there may be.
@@ -144,9 +144,11 @@ def decide_request(
     begun = monotonic()
     known = load_registries(request.plugins)
     workers, minutes = ThisMachine(options.workers).workers, options.minutes
-    plan, _ = next_plan(request, known, store)
+    following, _ = next_plan(request, known, store)
+    # a stage that chooses judges nothing: it has neither the claims nor their seeds
+    plan = judged_plan(request, known, following)
     if minutes is not None:
-        _require_minutes(minutes, _own_seconds(store, request, known, plan, options))
+        _require_minutes(minutes, _own_seconds(store, known, following, plan, options))
     outcome = run(store, request, options)
     seeds = dict(plan.experiment.claim_seeds)
     taken = _seeds_of_choices(plan.experiment)
@@ -175,11 +177,12 @@ def decide_request(
     return outcome
 
 
-def _own_seconds(
-    store: "Store", request: Request, known: "Registries", following: "Plan", options: "RunOptions"
-) -> float:
-    """How long the runs of a request take that the store lacks, tuning runs among them. None are known to a GPU."""
-    plan = judged_plan(request, known, following)
+def _own_seconds(store: "Store", known: "Registries", following: "Plan", plan: "Plan", options: "RunOptions") -> float:
+    """How long the runs take that the store lacks, those of the stage that comes first among them.
+
+    Raises:
+        LabError: no time of such a run is known.
+    """
     stages = (following, plan) if following.undecided else (plan,)
     pending = [unit for stage in stages for unit, _ in store.pending(stage)]
     pace = expected_pace(store, plan, known)

@@ -186,7 +186,7 @@ def _refer(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     return referring, flaws + issues
 
 
-def _select(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
+def _choose(checked: CheckedSpec) -> tuple[CheckedSpec, list[Issue]]:
     """Resolve what is chosen on tuning seeds, except for what depends on settings."""
     choices, issues = tuning_choices(checked.reading, checked.merged, checked.registries)
     return replace(checked, choices=choices), issues
@@ -319,7 +319,7 @@ PASSES: tuple[Pass, ...] = (
     _resolve,
     _request,
     _refer,
-    _select,
+    _choose,
     _tune,
     _tell_apart,
     _seed,
@@ -327,7 +327,7 @@ PASSES: tuple[Pass, ...] = (
     _find,
 )
 """All of them, in this order. Each sees what those before it have added."""
-PASSES_OF_PARTS = (_read, _resolve, _request, _select, _seed)
+PASSES_OF_PARTS = (_read, _resolve, _request, _choose, _seed)
 """Those that need neither a file nor every point of the sweep, and read each part by itself."""
-_PASSES_OF_RUNS = (_resolve, _select, _tune)
+_PASSES_OF_RUNS = (_resolve, _choose, _tune)
 """Those that say which runs there are."""

@@ -188,6 +188,7 @@ def _next_stage(checked: CheckedSpec, decisions: Sequence[Decision]) -> Resolved
         candidates = tuple(
             (value, checked.content_keys.of(variants[number].setting).variant) for value, number in problem.candidates
         )
+        # the word names no key of a spec: what reports have chosen stands under this digest
         key = digest(["select", problem.about, choice.path, choice.rule, list(choice.seeds), candidates])
         questions.append(
             Undecided(

@@ -18,8 +18,7 @@ from lnlab.report.words.quantity_words import quantity_name, using_words
 from lnlab.report.words.selection_words import selection_sentence
 from lnlab.select.aligned import alone_in_words
 from lnlab.select.seeds import drawn_results
-from lnlab.select.select import Selected, select_measured_rows
-from lnlab.select.selection import parse_selection
+from lnlab.select.select import select_measured_rows
 from lnlab.specfile.expressions import named_expressions
 from lnlab.tables import Results
 
@@ -102,30 +101,11 @@ def build_all_parts(
                 supplied_names = supplied_parameters(registry[choice["kind"]].build)
                 section = registry.builder(choice)(*(supplied[name] for name in supplied_names))
                 section = replace(section, missing=_with_rows_left_out(section, choice, own_results))
-                section = _with_selection(section, _narrowing(own_results, choice.get("where") or {}))
+                section = _with_selection(section, choice.get("where") or {})
                 parts.append(replace(part, section=section, heading=_heading(spec, verdicts)))
             except Exception as error:  # whatever is wrong with one section, the others are drawn
                 parts.append(replace(part, error=error_line(error)))
     return parts
-
-
-def _narrowing(results: Results, where: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The conditions of a section without those on the setting that the others imply, as those of a grid often do.
-
-    Of such conditions the last is kept, but a number or a word rather than a corpus with all its files.
-    """
-    kept = dict(where)
-    implied = [path for path in parse_selection(where).setting if not _is_list_of_words(where[path])]
-    for path in sorted(implied, key=lambda path: not isinstance(where[path], list | Mapping)):
-        rest = {key: condition for key, condition in kept.items() if key != path}
-        if Selected(results, rest).variants.equals(Selected(results, kept).variants):
-            kept = rest
-    return kept
-
-
-def _is_list_of_words(condition: Json) -> bool:
-    """Whether its values are named in the drawing."""
-    return isinstance(condition, list) and not any(isinstance(one, list | Mapping) for one in condition)
 
 
 def _with_selection(section: Section, where: Mapping[str, Json]) -> Section:

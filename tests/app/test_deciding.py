@@ -8,7 +8,7 @@ import pytest
 import lnlab
 from lnlab.app.deciding import FurtherLook, next_looks
 from lnlab.errors import LabError
-from tests.support.toy_specs import UNTRAINED, toy_spec
+from tests.support.toy_specs import SMALLEST, UNTRAINED, toy_spec
 
 RATIO = {"kind": "ratio", "of": {"quantity": "gradient_norm", "placement": "post"}, "to": {"placement": "pre"}}
 OF_A_TENSOR = {"stack": "decoder", "tensor": "w2", "layer": "last"}
@@ -92,6 +92,45 @@ def test_what_no_longer_fits_is_not_begun_and_what_the_spec_itself_takes_is_refu
     monkeypatch.setattr("lnlab.app.deciding.seconds_of_variants", lambda results: {"any": 3600.0})
     done = lnlab.run(spec, store=store, workers=1, decide=True, minutes=1, progress=False)
     assert (done.computed, done.verdicts[0].verdict) == (0, "undecided")
+
+
+def test_seeds_that_the_spec_gives_a_claim_hold_where_a_value_is_chosen_first(tmp_path):
+    claims = [
+        {
+            "id": "near",
+            "says": "It is lower.",
+            "kind": "difference",
+            "of": {"placement": "post"},
+            "to": {"placement": "pre"},
+            "at_most": -0.05,
+        },
+        {
+            "id": "far",
+            "says": "It is below 100.",
+            "kind": "bound",
+            "of": {"placement": "post"},
+            "at_most": 100,
+            "about": "mean",
+        },
+    ]
+    for claim in claims:
+        claim["of"] = {"quantity": "loss", "split": "validation", "step": "last", "placement": "post"}
+    text = toy_spec(
+        SMALLEST,
+        sweep={"p": {"placement": ["post", "pre"], "optimizer.lr": [0.01, 0.02]}},
+        choose={"optimizer.lr": "best", "seeds": [6, 8]},
+        seeds=5,
+        claim_seeds={"far": "11-15"},
+        looks=[5, 10],
+        train={"steps": 2},
+        claims=claims,
+    )
+    path = tmp_path / "chosen.yaml"
+    path.write_text(text)
+    done = lnlab.run(path, store=tmp_path / "store", workers=1, decide=True, progress=False)
+    near, far = done.verdicts
+    assert (far.n, far.look, sorted(far.seeds)) == (5, 1, [11, 12, 13, 14, 15])
+    assert (near.look, sorted(near.seeds)) == (2, [1, 2, 3, 4, 5, 7, 9, 10, 11, 12])
 
 
 @pytest.mark.parametrize(

@@ -159,15 +159,6 @@ def test_what_a_section_selects_stands_in_its_captions(unarranged):
         assert any(f"validation split, wd {wd}." in caption for caption in captions)
 
 
-def test_a_condition_that_the_others_imply_is_not_in_the_caption(unarranged):
-    rows = [{"opt": o, "lr": lr, "wd": 10 * lr, "seed": s, "f1": s / lr} for o in "ab" for lr in (1, 2) for s in (1, 2)]
-    results = lnlab.from_frame(pl.DataFrame(rows), axes=["opt", "lr", "wd"]).results
-    section = {"kind": "dots", "quantity": "f1", "rows": "opt", "where": {"wd": 10, "lr": 1, "opt": ["a", "b"]}}
-    (part,) = build_parts(replace(unarranged, sections=[section]), results)
-    (chart,) = part.section.charts
-    assert "Shown: learning rate 1." in chart.caption
-
-
 @pytest.mark.parametrize(
     ("where", "says"),
     [
@@ -180,6 +171,7 @@ def test_a_condition_that_the_others_imply_is_not_in_the_caption(unarranged):
         ({"step": 400, "grid": "warm_up"}, "Shown: after 400 training steps, grid warm up."),
         ({"model.layers": 6, "decoder.cross_attention": False}, "Shown: 6 layers, without cross-attention."),
         ({"lr": {"at_least": 0.1}}, "Shown: learning rate at least 0.1."),
+        ({"task.corpus": {"kind": "lines_of", "files": ["de.txt", "en.txt"]}}, "Shown: lines_of."),
         ({"split": "validation", "placement": ["pre", "post"], "sublayer": None}, ""),
     ],
 )

@@ -58,6 +58,14 @@ def test_a_claim_without_a_number_says_its_verdict_in_its_row(verdicts):
     assert section([absent], {"absent": "absent"}).charts == ()
 
 
+def test_the_caption_says_how_often_intervals_cover_at_one_level_or_at_several(verdicts):
+    one = replace(verdicts[0], measure="ratio", estimate=2.0, low=1.0, high=3.0, seeds={}, level=0.025)
+    other = replace(one, claim="other", level=0.00625)
+    assert "; bar: 97.5 % interval" in section([one], {"a": one.claim}).charts[0].caption
+    both = section([one, other], {"a": one.claim, "b": "other"}).charts[0].caption
+    assert "; bars: intervals of 97.5 % to 99.375 %, each at the level of its look" in both
+
+
 def test_shares_of_seeds_have_no_dots_of_seeds(verdicts):
     share = replace(verdicts[0], measure="share", estimate=0.5, low=0.2, high=0.8, seeds={1: -3.0})
     assert section([share], {"it": share.claim}).charts[0].seeds.is_empty()

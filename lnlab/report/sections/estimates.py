@@ -78,6 +78,9 @@ def estimates(
     )
     levels = sorted({verdict.level for verdict in drawn.values()}, reverse=True)
     covers = " to ".join(map(coverage_text, (levels[0], levels[-1])[: len(levels)]))
+    bars = (
+        f"bar: {covers} interval" if len(levels) == 1 else f"bars: intervals of {covers}, each at the level of its look"
+    )
     figure = Dots(
         data=data,
         title=even_lines(called, _TITLE),
@@ -90,7 +93,7 @@ def estimates(
         statistic=None,
         subject=f"{called[:1].upper()}{called[1:]}",
         notes=(
-            f"Large dots: estimates over {replicates(data.points)}, as in the list of claims; bar: {covers} interval.",
+            f"Large dots: estimates over {replicates(data.points)}, as in the list of claims; {bars}.",
             *(() if measure == "share" else (f"Small dots: single {seeds_word()}.",)),
         ),
         shows=f"Dot plot of the {called}, a row for each claim",

@@ -28,6 +28,8 @@ def selection_sentence(where: Mapping[str, Json], told: str) -> str:
 def _condition(path: str, value: Json) -> Iterator[str]:
     """One condition in words. Values of an axis that are a list have their names in the drawing."""
     several = value if isinstance(value, list | tuple) else [value]
+    if len(several) == 1:
+        several = [_alone(several[0])]
     if path in _SILENT or value is None:
         return
     if isinstance(value, Mapping) and "kind" not in value:
@@ -45,6 +47,12 @@ def _condition(path: str, value: Json) -> Iterator[str]:
         yield _place(path, several)
     elif len(several) == 1:
         yield axis_value_name(path, several[0], value_label(several[0]))
+
+
+def _alone(value: Json) -> Json:
+    """A piece with lists or pieces in it, as a corpus with its files, by its kind alone."""
+    nested = isinstance(value, Mapping) and any(isinstance(one, list | Mapping) for one in value.values())
+    return value["kind"] if nested and "kind" in value else value
 
 
 def _place(path: str, several: Sequence[Json]) -> str:
