@@ -4,6 +4,7 @@ A run that was resumed has several files. What an earlier one holds from the fir
 the part that was given up, and is left out.
 """
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,22 +56,29 @@ def _read(folder: Path) -> tuple[dict[str, Json], list[tuple[str, int, float]], 
     """The hyperparameters of a run, its points and its files."""
     files = [(path, read_user_file(path, "event file", LARGEST_TABLE)) for path in sorted(folder.glob(f"*{MARK}*"))]
     settings: dict[str, Json] = {}
-    points: list[tuple[str, int, float]] = []
+    kept: list[list[tuple[str, int, float]]] = []
     parts = [list(_events(path, content)) for path, content in files]
     for events in sorted((part for part in parts if part), key=lambda part: part[0].wall_time):
         added: list[tuple[str, int, float]] = []
         for event in events:
             if event.HasField("session_log") and event.session_log.status == event.session_log.START and event.step:
-                points = [point for point in points if point[1] < event.step]
+                kept = [[point for point in earlier if point[1] < event.step] for earlier in kept]
             for value in event.summary.value:
                 settings |= _hyperparameters(value)
                 number = _scalar(value)
                 if number is not None:
                     added.append((value.tag, event.step, number))
-        common = {name for name, *_ in points} & {name for name, *_ in added}
-        first = min((step for name, step, _ in added if name in common), default=0)
-        points = [point for point in points if point[0] not in common or point[1] < first] + added
-    return settings, points, files
+        kept = [*(_not_given_up(earlier, added) for earlier in kept), added]
+    return settings, [point for part in kept for point in part], files
+
+
+def _not_given_up(
+    earlier: list[tuple[str, int, float]], later: list[tuple[str, int, float]]
+) -> list[tuple[str, int, float]]:
+    """The points of a file before the first that a later one has of the same name. Files without one are of two writers."""
+    names = {name for name, *_ in earlier}
+    first = min((step for name, step, _ in later if name in names), default=math.inf)
+    return [point for point in earlier if point[1] < first]
 
 
 def _events(path: Path, content: bytes) -> Iterator[Any]:

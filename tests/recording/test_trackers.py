@@ -162,10 +162,14 @@ def test_a_run_that_was_resumed_has_one_history(tmp_path, first, second, kept):
         with tensorboard.SummaryWriter(tmp_path / "adam-1", filename_suffix=f".{part}") as writer:
             for step in steps:
                 writer.add_scalar("loss", value, step)
-            writer.add_scalar(f"own/{part}", value, 0)  # another writer's numbers are no history of this one
+            writer.add_scalar(f"seldom/{part}", value, max(steps))
+    with tensorboard.SummaryWriter(tmp_path / "adam-1", filename_suffix=".own") as writer:
+        writer.add_scalar("own", 3.0, 0)  # another writer's numbers are no history of this one
     table = read_table(tmp_path, runs="{opt}-{seed}")
     assert table.select("step", "loss").drop_nulls().rows() == kept
-    assert table["own/0"].drop_nulls().to_list() == [1.0]
+    assert table["own"].drop_nulls().to_list() == [3.0]
+    # what was given up is no part of the history, though it was not written again
+    assert ("seldom/0" in table.columns) == (max(first) < min(second))
 
 
 def test_points_without_a_step_are_numbered(tmp_path):
