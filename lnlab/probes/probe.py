@@ -103,8 +103,12 @@ def rows_of_probe(registry: Registry[Callable[..., Iterator[Row]]], choice: Choi
     rows = list(registry.builder(choice)(state))
     try:
         made = frame(facts.table, rows)
+        if "value" in made.columns and made["value"].null_count():
+            raise ValueError("it has no value")
+        if "value" in made.columns and made.drop("value").is_duplicated().any():
+            raise ValueError("another row is of the same quantity and site")
     except (ValueError, TypeError, PolarsError) as error:
-        what = f"the probe '{choice['kind']}' yields a row that its table has not: {str(error).splitlines()[0]}"
+        what = f"the probe '{choice['kind']}' yields a row that does not fit its table: {str(error).splitlines()[0]}"
         raise LabError(Issue("failed", "", what, "yield the columns of the table, with numbers as value")) from error
     known = facts.quantities
     named = dict.fromkeys(made["quantity"]) if "quantity" in made.columns and known is not None else {}

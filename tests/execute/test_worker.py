@@ -70,7 +70,11 @@ def test_a_unit_that_somebody_holds_is_left_alone(store, unit_of):
         ("memory", "out_of_memory", "fail: MemoryError"),
         ("torch_memory", "out_of_memory", "fail: RuntimeError: [enforce fail at alloc_cpu.cpp:117]"),
         ("exit", "failed", "fail: SystemExit: 4"),
-        ("column", "failed", "fail: the probe 'fail' yields a row that its table has not: table 'sites' has no column"),
+        (
+            "column",
+            "failed",
+            "fail: the probe 'fail' yields a row that does not fit its table: table 'sites' has no column",
+        ),
         ("batches", "failed", "fail: a probe asks for 99 batches, and the split 'train' has 3; ask for at most 3"),
     ],
 )

@@ -144,8 +144,8 @@ def row(quantity, value):
 @PROBES.register("norm", table="sites", passes=lambda _: 1.0)
 def norm(state, *, batches: int = 1):
     """``|x A|``: of some batches."""
-    for batch in state.batches(batches):
-        yield row("norm", state.model(batch).norm().item())
+    for index, batch in enumerate(state.batches(batches)):
+        yield row("norm", state.model(batch).norm().item()) | {"index": index}
     yield row("extra", state.model.extra.item())
 
 
