@@ -75,7 +75,7 @@ def _read(folder: Path) -> tuple[dict[str, Json], list[tuple[str, int, float]], 
 def _not_given_up(
     earlier: list[tuple[str, int, float]], later: list[tuple[str, int, float]]
 ) -> list[tuple[str, int, float]]:
-    """The points of a file before the first that a later one has of the same name. Files without one are of two writers."""
+    """The points before the first that a later file has of a name of both. Two writers have none in common."""
     names = {name for name, *_ in earlier}
     first = min((step for name, step, _ in later if name in names), default=math.inf)
     return [point for point in earlier if point[1] < first]
