@@ -2,7 +2,6 @@
 
     linear: g = x
     logarithmic: g = log x
-    power p: g = x^p
     exponential: log y = log a + b x
 
 Errors are of log y, since the noise is taken to be multiplicative. A law is written by its values A and B at the ends
@@ -12,36 +11,18 @@ squares.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
 
-LawName = Literal["linear", "logarithmic", "power", "exponential"]
+LawName = Literal["linear", "logarithmic", "exponential"]
 
 MAX_LOG_ERROR = math.log(1000)
 """A prediction that is not positive, or further off than this, is off by this."""
 MAX_ITERATIONS, STEP_TOLERANCE = 200, 1e-11
 
 
-@dataclass(frozen=True)
-class GrowthLaw:
-    """A law by its name. ``exponent`` is the p of a power."""
-
-    name: LawName
-    exponent: float | None = None
-
-    def __str__(self) -> str:
-        return self.name if self.exponent is None else f"{self.name} {self.exponent:g}"
-
-    def coordinate(self, x: np.ndarray) -> np.ndarray:
-        """g(x), in which the law is a straight line of y, or of log y."""
-        if self.exponent is not None:
-            return cast(np.ndarray, x**self.exponent)
-        return np.log(x) if self.name == "logarithmic" else x
-
-
-def left_out_errors(law: GrowthLaw, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+def left_out_errors(law: LawName, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """``log ŷ - log y`` at each level, predicted by the law as fitted to the seed's other levels.
 
     Args:
@@ -57,7 +38,7 @@ def left_out_errors(law: GrowthLaw, x: np.ndarray, matrix: np.ndarray) -> np.nda
     return cast(np.ndarray, np.clip(np.stack(guesses, -1) - z, -MAX_LOG_ERROR, MAX_LOG_ERROR))
 
 
-def predicted_log(law: GrowthLaw, x: np.ndarray, z: np.ndarray, new_x: np.ndarray) -> np.ndarray:
+def predicted_log(law: LawName, x: np.ndarray, z: np.ndarray, new_x: np.ndarray) -> np.ndarray:
     """Log y of the law at ``new_x``, fitted to ``z`` at ``x``.
 
     Args:
@@ -69,18 +50,19 @@ def predicted_log(law: GrowthLaw, x: np.ndarray, z: np.ndarray, new_x: np.ndarra
     Returns:
         (..., places). Where the law is not positive it is the log of the smallest normal float.
     """
-    g, g_new = law.coordinate(x), law.coordinate(new_x)
+    # In g the law is a straight line of y, or of log y.
+    g, g_new = (np.log(x), np.log(new_x)) if law == "logarithmic" else (x, new_x)
     width = g[-1] - g[0]
     a, b = (end[..., None] for end in fit_endpoints(law, (g - g[0]) / width, z))
     s = (g_new - g[0]) / width
-    if law.name == "exponential":
+    if law == "exponential":
         return cast(np.ndarray, (1 - s) * a + s * b)
     top = np.maximum(a, b)  # taken out, as exp overflows where log y is beyond 709
     scaled = (1 - s) * np.exp(a - top) + s * np.exp(b - top)
     return cast(np.ndarray, top + np.log(np.maximum(scaled, np.finfo(float).tiny)))
 
 
-def fit_endpoints(law: GrowthLaw, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fit_endpoints(law: LawName, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``log A`` and ``log B`` by least squares in log y.
 
     Args:
@@ -92,7 +74,7 @@ def fit_endpoints(law: GrowthLaw, s: np.ndarray, z: np.ndarray) -> tuple[np.ndar
     a, b = z[..., 0].copy(), z[..., -1].copy()
     for _ in range(MAX_ITERATIONS):
         # The curve, and w = d log ŷ / d log B: the share of ŷ that is B s. The rest is d log ŷ / d log A.
-        if law.name == "exponential":
+        if law == "exponential":
             curve, w = (1 - s) * a[..., None] + s * b[..., None], s
         else:
             with np.errstate(divide="ignore"):  # log 0 at either end

@@ -56,18 +56,18 @@ def seeds_needed_text(
 
 
 @lru_cache(maxsize=4096)
-def alike_seeds(k: int, n: int, coverage: float, least: int = 0, share: float = _HALF) -> int | None:
-    """The smallest number of seeds that decides on which side of ``share`` they are, if as many are as k of n.
+def alike_seeds(k: int, n: int, coverage: float, least: int = 0) -> int | None:
+    """The smallest number of seeds that decides on which side of one half they are, if as many are as k of n.
 
     It is more than n, at least ``least``, and None beyond ``MAX_SEEDS_NEEDED``.
     """
-    side, edge = (k, share) if k >= share * n else (n - k, 1 - share)
+    side = max(k, n - k)
     first, size = max(n + 1, least), 64
     while first <= MAX_SEEDS_NEEDED:  # in blocks that double: mostly the first has it, and 10,000 quantiles take long
         needed = np.arange(first, min(first + size, MAX_SEEDS_NEEDED + 1))
         # Rounded down: as large a share as here may be no whole number of seeds.
         alike = side * needed // n
-        enough = np.flatnonzero(scipy.special.betaincinv(alike, needed - alike + 1, (1 - coverage) / 2) >= edge)
+        enough = np.flatnonzero(scipy.special.betaincinv(alike, needed - alike + 1, (1 - coverage) / 2) >= _HALF)
         if enough.size:
             return int(needed[enough[0]])
         first, size = first + size, 2 * size

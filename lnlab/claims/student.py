@@ -120,13 +120,9 @@ def fewest_seeds_of(sample: Sample, n_min: int | None, criterion: Criterion) -> 
 
 
 @lru_cache
-def fewest_alike(level: float, share: float = HALF_OF_SEEDS) -> int:
-    """The fewest seeds that decide at a two-sided level whether more than a share is, if all are alike: 6 at .05."""
-    return next(
-        n
-        for n in count(1)
-        if clopper_pearson(n, n, 1 - level)[0] >= share or clopper_pearson(0, n, 1 - level)[1] < share
-    )
+def fewest_alike(level: float) -> int:
+    """The fewest seeds that decide at a two-sided level whether more than half are, if all are alike: 6 at .05."""
+    return next(n for n in count(1) if clopper_pearson(n, n, 1 - level)[0] >= HALF_OF_SEEDS)
 
 
 def interval_of(sample: Sample, criterion: Criterion = ONE_LOOK) -> Interval:
@@ -154,7 +150,7 @@ def measured_finding(statistic: str, sample: Sample, allowed: Region, criterion:
     """What was measured, before any verdict: estimate, interval (from two seeds on), seeds inside the region."""
     inside, n, _ = region_counts(sample, allowed)
     if criterion.about == "share":
-        return _measured_share(statistic, sample, allowed, criterion, HALF_OF_SEEDS)
+        return _measured_share(statistic, sample, allowed, criterion)
     if criterion.about == "mean":
         n = len(sample.numbers)
         inside = sum(number in allowed for number in sample.numbers.values())
@@ -215,24 +211,23 @@ def share_of_seeds_finding(
     sample: Sample,
     allowed: Region,
     criterion: Criterion = ONE_LOOK,
-    share: float = HALF_OF_SEEDS,
     null: Null | None = None,
 ) -> Finding:
-    """Whether more than a share of all seeds lies in the region, by an exact interval. Failures rank worst.
+    """Whether more than half of all seeds lie in the region, by an exact interval. Failures rank worst.
 
     Where failures have no rank they count as outside to support, and as inside to contradict. With a margin of ours
-    the sentence is contradicted where more than the share of seeds lies on the other side of ``null``.
+    the sentence is contradicted where more than half of the seeds lie on the other side of ``null``.
     """
-    finding = _measured_share(statistic, sample, allowed, criterion, share)
+    finding = _measured_share(statistic, sample, allowed, criterion)
     k, n, unranked = region_counts(sample, allowed)
     low, high = share_interval(k, n, unranked, criterion)
-    verdict, detail = _share_word(sample, allowed, criterion, (low, high), share, null)
+    verdict, detail = _share_word(sample, allowed, criterion, (low, high), null)
     reason = f"{k} of {n} {seeds_word()} within the accepted range ({allowed}); {coverage_text(criterion.level)} "
-    reason += f"interval of the share {low:.2f} to {high:.2f}, to be above {share:.3g}"
+    reason += f"interval of the share {low:.2f} to {high:.2f}, to be above {HALF_OF_SEEDS:.3g}"
     reason += ", failures ranked worst" if sample.failed else ""
     reason += f"; {detail}" if detail else ""
     if verdict == "undecided":
-        needed = alike_seeds(k, n, 1 - criterion.next_level, share=share)
+        needed = alike_seeds(k, n, 1 - criterion.next_level)
         reason += f"; {outlook_text(needed, sample.total, criterion)}"
     about_median = replace(criterion, about="median")
     word = law_word(interval_of(sample, about_median), criterion.law) if sample.numbers else None
@@ -240,11 +235,15 @@ def share_of_seeds_finding(
     return replace(finding, verdict=verdict, detail=detail, reason=reason, law_word=word, tested=True)
 
 
-def _measured_share(statistic: str, sample: Sample, allowed: Region, criterion: Criterion, share: float) -> Finding:
+def _measured_share(statistic: str, sample: Sample, allowed: Region, criterion: Criterion) -> Finding:
     """How many seeds lie in the region, before any verdict."""
     k, n, unranked = region_counts(sample, allowed)
     finding = Finding(
-        "undecided", f"share of {seeds_word()} with {statistic} {allowed}", "", region_low=share, measure="share"
+        "undecided",
+        f"share of {seeds_word()} with {statistic} {allowed}",
+        "",
+        region_low=HALF_OF_SEEDS,
+        measure="share",
     )
     finding = replace(finding, n=n, inside=k, seeds=dict(sample.numbers))
     if not n:
@@ -264,18 +263,17 @@ def _share_word(
     allowed: Region,
     criterion: Criterion,
     ends: tuple[float, float],
-    share: float,
     null: Null | None,
 ) -> tuple[VerdictLabel, Detail | None]:
     low, high = ends
-    if low >= share:
+    if low >= HALF_OF_SEEDS:
         return "supported", None
     if null is None:
-        return ("contradicted" if high < share else "undecided"), None
+        return ("contradicted" if high < HALF_OF_SEEDS else "undecided"), None
 
     def most_lie_in(region: Region) -> bool:
         k, n, unranked = region_counts(sample, region)
-        return share_interval(k, n, unranked, criterion)[0] >= share
+        return share_interval(k, n, unranked, criterion)[0] >= HALF_OF_SEEDS
 
     up = allowed.low is not None
     # Strictly beyond: a seed that shows no effect at all is on neither side.
@@ -287,7 +285,7 @@ def _share_word(
     inner = math.nextafter(null.zone_low, math.inf), math.nextafter(null.zone_high, -math.inf)
     if null.zone_low < null.zone_high and most_lie_in(Region(*inner)):
         return "contradicted", "no effect that matters"
-    if high >= share:
+    if high >= HALF_OF_SEEDS:
         return "undecided", None
     own_side = (
         Region(math.nextafter(null.value, math.inf)) if up else Region(high=math.nextafter(null.value, -math.inf))

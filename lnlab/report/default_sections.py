@@ -5,7 +5,7 @@ a claim about a loss, or where a run ends:             its curves
 a claim over a size of the model:                      the quantity against that size
 a claim about what several layers have:                the quantity along the layers
 any other claim:                                       a table, by the axes that vary
-training runs on a grid of learning rates:             at which rates they converge
+training runs on a grid of learning rates:             a table of how many seeds converge at each
 training runs:                                         the curves of their validation loss
 runs recorded or tabulated elsewhere:                  the curves of each of their quantities
 each probe:                                            the same by what it measured, place by place
@@ -97,7 +97,11 @@ def _candidates(results: Results, claims: Sequence[Claim], *, asks_probes: bool)
             learned = (results.tables["curves"]["quantity"] == "unigram_entropy").any()
             where = {"rule": "learned" if learned else "stable", "split": "train"}
             title = "Learning rates at which the runs converge"
-            grids.append({"kind": "convergence_table", "where": where, "title": title})
+            others = [axis for axis in _varying_axes(results) if axis != RATE_PATH]
+            columns = (*others[:1], "quantity")[0]
+            table = {"kind": "table", "quantity": "converged", "rows": RATE_PATH, "columns": columns}
+            for shared in _combinations(results, others[1:]):
+                grids.append({**table, "where": {**where, **shared}, "title": _title_of(title, shared)})
     of_quantities = [list(_densities(results))]
     of_quantities += [list(_places(results, quantity)) for quantity in _first_quantities(results, "sites")]
     for quantity in _first_quantities(results, "histograms"):
@@ -173,11 +177,8 @@ def table_sections(results: Results, quantities: Sequence[str] | None = None) ->
             continue
         table = {"kind": "table", "quantity": quantity, "rows": axis, "columns": (*axes[1:2], "quantity")[0]}
         for shared in _combinations(results, axes[2:]):
-            told = ", ".join(
-                [title, *(axis_value_name(path, value, value_label(value)) for path, value in shared.items())]
-            )
             conditions = {**where, **shared}
-            yield {**table, "title": told, **({"where": conditions} if conditions else {})}
+            yield {**table, "title": _title_of(title, shared), **({"where": conditions} if conditions else {})}
 
 
 def _curves(results: Results, quantity: str, split: Json) -> Iterator[dict[str, Json]]:
@@ -248,6 +249,11 @@ def _title(quantity: str, where: Mapping[str, Json], moment: str = "") -> str:
     place = " ".join(site_name(str(where[name])) for name in ("stack", "sublayer", "tensor") if where.get(name))
     text = ", ".join(filter(None, (quantity_name(quantity), place, moment)))
     return text[:1].upper() + text[1:]
+
+
+def _title_of(title: str, shared: Mapping[str, Json]) -> str:
+    """A title and what all of a section share: ``Loss, Post-LN``."""
+    return ", ".join([title, *(axis_value_name(path, value, value_label(value)) for path, value in shared.items())])
 
 
 def _scale(rows: pl.DataFrame) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 
 from lnlab.printable import FORMULA_STARTS, printable
-from lnlab.report.cell_matrix import Matrix
 from lnlab.report.rounding import rounded_frame
 from lnlab.report.words.wording import format_number, format_value
 
@@ -17,17 +16,13 @@ Cell = tuple[str, bool]
 
 @dataclass(frozen=True)
 class Grid:
-    """A table for readers. Each cell says whether it is a number, and ``file`` is the exact table beside it.
-
-    A page shows ``view`` in its place if there is one.
-    """
+    """A table for readers. Each cell says whether it is a number, and ``file`` is the exact table beside it."""
 
     caption: str
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     file: str = ""
     stem: str = ""
-    view: Matrix | None = None
 
 
 def reader_grid(rows: pl.DataFrame, headings: Mapping[str, str], caption: str, file: str = "", stem: str = "") -> Grid:

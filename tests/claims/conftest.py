@@ -67,11 +67,10 @@ def experiment():
 def verdict():
     """``verdict(arms, kind=..., ...)``: judge one claim about arm ``a`` of such an experiment."""
 
-    def judged(arms, *, sizes=False, step=0, ended=None, status=None, done=None, **claim):
+    def judged(arms, *, sizes=False, step=0, status=None, done=None, **claim):
         arms = arms if isinstance(arms, dict) else {"a": arms}
         of = {"of": {"quantity": "q", "placement": "a"}}
-        results = make_experiment(arms, sizes=sizes, step=step, status=ended or status, done=done)
-        claim |= {} if ended is None or status is None else {"status": status}
+        results = make_experiment(arms, sizes=sizes, step=step, status=status, done=done)
         return judge_claim({"id": "it", "says": "So it is.", **of, **claim}, results)
 
     return judged

@@ -22,14 +22,14 @@ from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.fit import fit_verdict
 from lnlab.claims.kinds.order import contrast_region
 from lnlab.claims.kinds.power_law import log_log_slopes
-from lnlab.claims.kinds.status import SeedTally, mcnemar_finding, share_finding
-from lnlab.claims.kinds.table import boundary_verdict
+from lnlab.claims.kinds.status import SeedTally, share_finding
 from lnlab.claims.kinds.trend import trend_verdict
 from lnlab.claims.look_book import LookBook
 from lnlab.claims.looks import level
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample, weighted_sample
 from lnlab.claims.student import judge_sample
+from lnlab.report.gallery.yu_convergence import boundary_verdict
 from lnlab.select.series import SeedSeries
 
 REPEATS = 2000
@@ -114,11 +114,6 @@ def of_status(x: np.ndarray, criterion: Criterion) -> str:
     return share_finding(_tally(x > 0), "", Region(low=0.5), criterion).verdict
 
 
-def of_mcnemar(x: np.ndarray, criterion: Criterion) -> str:
-    first, alike = x[:, 0] > 0, x[:, 1] > 1
-    return mcnemar_finding(_tally(first | alike), _tally(~first | alike), "", Region(low=0.5), criterion).verdict
-
-
 def _tally(met: np.ndarray) -> SeedTally:
     return SeedTally(dict(enumerate(met.tolist())), {}, (), {})
 
@@ -140,7 +135,6 @@ KINDS: dict[str, tuple[Judge, tuple[int, ...], tuple[int, ...]]] = {
     "`fit`": (of_fit, (), (5, 10, 20)),
     "`table`": (of_table, (), (5, 10, 20)),
     "`status`, `everywhere`": (of_status, (), (7, 14, 28)),
-    "`status`, two settings": (of_mcnemar, (2,), (14, 28, 56)),
     "`interaction`, part": (of_numbers("mean", Region(low=0.0)), (4,), (5, 10, 20)),
     "`difference`, our range": (of_our_range(Region(high=0.0)), (), (5, 10, 20)),
     "`difference`, our range, two edges": (of_our_range(Region(-3.0, 0.0)), (), (5, 10, 20)),

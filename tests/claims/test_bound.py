@@ -1,4 +1,4 @@
-"""Bounds: in expectation, for all x, with a probability, exactly."""
+"""Bounds: in expectation, for all x, exactly."""
 
 import math
 
@@ -81,21 +81,6 @@ def test_for_all_x_with_failures_counts_seeds_in_each_member(verdict, about):
     many = [[math.nan, 1.0]] * 9 + [[1.0, 2.0]] * 31
     assert verdict(many, **BOUND, over="layer", between=[0.5, 3], about=about).verdict == "supported"
     assert verdict(many, **BOUND, over="layer", between=[0.5, 1.5], about=about).verdict == "contradicted"
-
-
-def test_with_a_probability_seeds_are_counted_and_for_all_x_either_edge_breaks_one(verdict):
-    numbers = [1.0] * 38 + [3.0] * 2
-    found = verdict(numbers, **BOUND, at_most=2, probability=0.8)
-    low, high = stats.binomtest(38, 40).proportion_ci(method="exact")
-    assert (found.low, found.high) == pytest.approx((low, high))
-    assert (found.verdict, found.inside, found.n, found.region_low) == ("supported", 38, 40, 0.8)
-    assert verdict(numbers, **BOUND, at_most=2, probability=0.999).verdict == "contradicted"
-    assert verdict(numbers, **BOUND, at_most=2, probability=0.95).verdict == "undecided"
-    assert verdict([None] * 3, **BOUND, at_most=2, probability=0.5, status=lambda a, s: None).verdict == "undecided"
-    numbers = [[1.0, 2.0]] * 8 + [[1.0, 9.0]] + [[0.1, 2.0]]
-    found = verdict(numbers, **BOUND, over="layer", between=[0.5, 3], probability=0.4)
-    assert (found.inside, found.n) == (8, 10)
-    assert (found.seeds[9], found.seeds[10]) == (9.0, 0.1)
 
 
 def test_an_exact_bound_falls_to_one_sample(verdict, golden):

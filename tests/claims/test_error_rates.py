@@ -20,12 +20,12 @@ from lnlab.claims.criterion import Criterion, interval_word
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.order import contrast_region
 from lnlab.claims.kinds.power_law import lack_of_fit, log_log_slopes, opposite_trend
-from lnlab.claims.kinds.status import SeedTally, mcnemar_finding, share_finding
+from lnlab.claims.kinds.status import SeedTally, share_finding
 from lnlab.claims.kinds.trend import trend_verdict
 from lnlab.claims.local_exponents import local_exponent_member, local_exponents
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample, contrast_sample
-from lnlab.claims.student import judge_sample, share_of_seeds_finding
+from lnlab.claims.student import judge_sample
 from lnlab.select.series import SeedSeries
 from tests.claims import error_rates
 
@@ -256,18 +256,6 @@ def test_orders_of_equal_variants(sign, members, n):
     assert rate(found) <= limit()
 
 
-@every_n
-def test_shares_of_seeds(n):
-    kept = np.random.default_rng(n).uniform(size=(REPEATS, n)) < 0.8
-    numbers = np.where(kept, 1.0, 3.0)
-    assert (
-        rate(
-            share_of_seeds_finding("", a_sample(row, log=True), Region(high=2.0), share=0.8).verdict for row in numbers
-        )
-        <= limit()
-    )
-
-
 def a_tally(met, unknown):
     known = {seed: bool(x) for seed, x in enumerate(met) if not unknown[seed]}
     return SeedTally(known, {seed: "timed_out" for seed, x in enumerate(unknown) if x}, (), {})
@@ -298,18 +286,6 @@ def test_beyond_a_range_of_ours_is_as_seldom_wrong_as_contradicted(edge, n):
             word = stated_finding(finding, {"kind": "difference"}, criterion, 1).verdict
             counts[word] = counts.get(word, 0) + 1
     assert 0 < counts["beyond"] == counts["contradicted"] <= REPEATS * limit(sides=1)
-
-
-@pytest.mark.parametrize("n", [6, 10, 30])
-@pytest.mark.parametrize("both", [0.0, 0.5])
-def test_settings_that_train_equally_often(both, n):
-    """Whatever share of the seeds trains, or fails, with both."""
-    rng = np.random.default_rng([n, int(10 * both)])
-    alike, first = rng.uniform(size=(REPEATS, n)) < both, rng.uniform(size=(REPEATS, n)) < 0.5
-    none = np.zeros(n, bool)
-    pairs = zip(first | alike, ~first | alike, strict=True)
-    found = (mcnemar_finding(a_tally(a, none), a_tally(b, none), "", Region(low=0.5)).verdict for a, b in pairs)
-    assert rate(found) <= limit()
 
 
 @pytest.mark.parametrize(("n", "least"), [(6, 6), (10, 9), (20, 15)])

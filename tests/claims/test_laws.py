@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from lnlab.claims.laws import MAX_LOG_ERROR, GrowthLaw, fit_endpoints, left_out_errors
+from lnlab.claims.laws import MAX_LOG_ERROR, fit_endpoints, left_out_errors
 
 X = np.array([2.0, 4, 8, 16, 32, 64, 128])
 LAWS = {
-    "linear": (GrowthLaw("linear"), lambda x, a, b: a + b * x),
-    "logarithmic": (GrowthLaw("logarithmic"), lambda x, a, b: a + b * np.log(x)),
-    "power": (GrowthLaw("power", 0.5), lambda x, a, b: a + b * np.sqrt(x)),
-    "falling power": (GrowthLaw("power", -1.0), lambda x, a, b: a + b / x),
-    "exponential": (GrowthLaw("exponential"), lambda x, a, b: a * np.exp(b * x)),
+    "linear": ("linear", lambda x, a, b: a + b * x),
+    "logarithmic": ("logarithmic", lambda x, a, b: a + b * np.log(x)),
+    "exponential": ("exponential", lambda x, a, b: a * np.exp(b * x)),
 }
 every_law = pytest.mark.parametrize(("law", "curve"), LAWS.values(), ids=LAWS.keys())
 
@@ -37,12 +35,12 @@ def by_scipy(curve, x, y):
 def test_fits_are_the_least_squares_of_log_errors(law, curve):
     """On noisy numbers that rise or fall up to e^6-fold: never worse than scipy, in one run of the iteration."""
     rng = np.random.default_rng(0)
-    g = law.coordinate(X)
+    g = np.log(X) if law == "logarithmic" else X
     s = (g - g[0]) / (g[-1] - g[0])
     for _ in range(20):
         z = rng.choice([-1, 1]) * rng.uniform(0, 6) * np.linspace(0, 1, 7) + rng.normal(scale=0.3, size=7)
         a, b = (math.exp(value) for value in fit_endpoints(law, s, z))
-        end = np.log(a) * (1 - s) + np.log(b) * s if law.name == "exponential" else np.log(a * (1 - s) + b * s)
+        end = np.log(a) * (1 - s) + np.log(b) * s if law == "exponential" else np.log(a * (1 - s) + b * s)
         cost = np.square(end - z).sum()
         assert cost <= 2 * by_scipy(curve, X, np.exp(z)).cost * (1 + 1e-6) + 1e-12
 
@@ -64,15 +62,14 @@ def test_a_law_predicts_its_own_numbers_exactly_and_whatever_their_unit(law, cur
     assert left_out_errors(law, X, y) == pytest.approx(np.zeros((3, 7)), abs=1e-7)
 
 
-def test_seeds_are_fitted_apart_and_laws_are_named():
+def test_seeds_are_fitted_apart():
     y = X * np.exp(0.3 * np.random.default_rng(2).normal(size=(4, 3, 7)))
-    apart = [[left_out_errors(GrowthLaw("linear"), X, row) for row in rows] for rows in y]
-    assert left_out_errors(GrowthLaw("linear"), X, y) == pytest.approx(np.array(apart), abs=1e-8)
-    assert [str(law) for law, _ in LAWS.values()] == ["linear", "logarithmic", "power 0.5", "power -1", "exponential"]
+    apart = [[left_out_errors("linear", X, row) for row in rows] for rows in y]
+    assert left_out_errors("linear", X, y) == pytest.approx(np.array(apart), abs=1e-8)
 
 
 @pytest.mark.parametrize("last", [1e-9, 1e9])
 def test_a_prediction_that_is_not_positive_or_absurd_is_off_by_the_worst(last):
     """A straight line through falling numbers crosses zero before the level left out."""
     y = np.array([100.0, 98, 92, 78, 50, 5, last])
-    assert abs(left_out_errors(GrowthLaw("linear"), X, y)[-1]) == MAX_LOG_ERROR
+    assert abs(left_out_errors("linear", X, y)[-1]) == MAX_LOG_ERROR

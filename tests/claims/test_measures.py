@@ -22,7 +22,6 @@ ONE = {**OF, "layer": 6}
         ({"kind": "bound", "of": OF, "over": "layer", "reduce": "last/first", "at_least": 1}, "ratio"),
         ({"kind": "bound", "of": OF, "over": "layer", "reduce": "max", "at_least": 1}, "value"),
         ({"kind": "bound", "of": OF, "exact": True, "at_least": 0}, "value"),
-        ({"kind": "bound", "of": ONE, "at_least": 1, "probability": 0.5}, "share"),
         ({"kind": "ratio", "of": ONE, "to": {"placement": "pre"}, "at_least": 1}, "ratio"),
         ({"kind": "trend", "of": OF, "over": "layer", "direction": "up", "at_least": 2}, "ratio"),
         ({"kind": "power_law", "of": OF, "over": "layer", "exponent": 2}, "exponent"),

@@ -1,16 +1,11 @@
-"""How runs end: shares of seeds with exact intervals, and two settings on the same seeds."""
+"""How runs end: shares of seeds with exact intervals."""
 
 import math
-import re
 
 import pytest
 from scipy import stats
 
-from lnlab.claims.criterion import Criterion
 from lnlab.claims.judging import judge_claim
-from lnlab.claims.kinds.status import SeedTally, mcnemar_finding
-from lnlab.claims.outlook import alike_seeds
-from lnlab.claims.region import Region
 from lnlab.errors import LabError
 
 TRAINS = {"kind": "status", "at_least": 0.9}
@@ -85,88 +80,17 @@ def test_an_exact_bound_reads_no_sample_of_a_run_that_was_cut_short(verdict):
     assert verdict([9.0, 1.0], step=0, **cut).verdict == "contradicted"
 
 
-def test_ways_to_end_are_counted(verdict, golden):
-    """``ended`` is how a run ended, ``status`` what the claim counts."""
-    ended = lambda a, s: "diverged" if s <= 6 else "out_of_memory" if s == 7 else "finished"  # noqa: E731
-    claim = {"kind": "status", "of": {"placement": "a"}, "ended": ended, "step": 9}
-    numbers = [None] * 7 + [1.0] * 2
-    found = verdict(numbers, **claim, status="diverged")
-    assert (found.inside, found.n) == (6, 9)
-    golden(found.reason)
-    assert found.reason.endswith("6 diverged; 1 out_of_memory")
-    assert verdict(numbers, **claim, status=["diverged", "out_of_memory"]).inside == 7
-    assert verdict(numbers, **claim, status="finished").inside == 2
-    assert verdict(numbers, **claim, status="finished", done=lambda a, s: 5 if s == 9 else 9).inside == 1
-    assert verdict(numbers, **claim, status="stopped", done=lambda a, s: 5 if s == 9 else 9).inside == 1
-
-
 def test_a_verdict_waits_for_every_run(verdict, golden):
     ended = lambda a, s: "finished" if s < 8 else None if s == 8 else "interrupted"  # noqa: E731
-    for claim in (TRAINS, {"kind": "status", "of": {"placement": "a"}}):
-        told = {"ended": ended, "status": "finished"} if claim is not TRAINS else {"status": ended}
-        found = verdict([1.0] * 7 + [None] * 2, **claim, **told)
-        assert found.verdict == "undecided"
-        golden(found.reason)
-
-
-def two(a, b, **more):
-    return {"kind": "status", "at_least": 0.9, "to": {"placement": "b"}, **more}, {"a": a, "b": b}
-
-
-@pytest.mark.parametrize(
-    ("only_a", "only_b", "both", "expect", "word"),
-    [
-        (6, 0, 0, "trains", "supported"),
-        (6, 0, 9, "trains", "supported"),
-        (5, 0, 9, "trains", "undecided"),
-        (0, 6, 3, "trains", "contradicted"),
-        (0, 6, 3, "fails", "supported"),
-        (9, 1, 0, "trains", "supported"),
-        (8, 2, 9, "trains", "undecided"),
-    ],
-)
-def test_two_settings_are_compared_on_the_seeds_that_tell_them_apart(verdict, only_a, only_b, both, expect, word):
-    a = [1.0] * only_a + [math.nan] * only_b + [1.0] * both
-    b = [0.1] * only_a + [1.0] * only_b + [1.0] * both
-    claim, arms = two(a, b, expect=expect)
-    found = verdict(arms, **claim)
-    assert (found.verdict, found.inside, found.n) == (word, only_a, only_a + only_b)
-    assert (found.low, found.high) == pytest.approx(exact(only_a, only_a + only_b))
-    assert f"only with 'of' on {only_a} seeds, only with 'to' on {only_b}, alike on {both}" in found.reason
-    assert sorted(found.seeds.values()) == [0.0] * only_b + [0.5] * both + [1.0] * only_a
-
-
-def test_settings_that_no_seed_tells_apart_are_undecided_and_an_unknown_seed_may_be_any(verdict, golden):
-    claim, arms = two([1.0] * 8, [1.0] * 8)
-    found = verdict(arms, **claim)
-    assert (found.verdict, found.estimate, found.n) == ("undecided", None, 0)
-    golden(found.reason)
-    claim, arms = two([1.0] * 8, [0.1] * 7 + [None])
-    found = verdict(arms, **claim, status=lambda a, s: "timed_out" if (a, s) == ("b", 8) else "finished")
-    assert (found.low, found.high) == pytest.approx((exact(7, 8)[0], exact(8, 8)[1]))
+    found = verdict([1.0] * 7 + [None] * 2, **TRAINS, status=ended)
     assert found.verdict == "undecided"
+    golden(found.reason)
 
 
-MISTAKES = [{}, {"at_least": 1, "at_most": 2}, {"status": "diverged", "at_least": 1}, {"status": "exploded"}]
-
-
-@pytest.mark.parametrize("claim", [*MISTAKES, {"status": "diverged", "of": {}}])
+@pytest.mark.parametrize("claim", [{}, {"at_least": 2, "at_most": 1}, {"at_least": 1, "status": "diverged"}])
 def test_mistakes_and_runs_that_are_not_there(experiment, claim, golden):
     results = experiment({"a": [1.0] * 6, "b": [1.0] * 6})
     with golden.raises(LabError):
         judge_claim({"id": "x", "kind": "status", "of": {"placement": "a"}, **claim}, results)
-    gone = {"id": "x", "kind": "status", "of": {"placement": "c"}, "status": "diverged"}
+    gone = {"id": "x", "kind": "status", "of": {"placement": "c"}, "at_least": 1}
     assert judge_claim(gone, results).verdict == "not testable here"
-
-
-@pytest.mark.parametrize(("k", "other", "alike"), [(3, 1, 6), (4, 2, 1)])
-def test_as_many_seeds_are_asked_for_as_hold_enough_that_tell_two_settings_apart(k, other, alike):
-    """Only seeds on which they differ tell them apart; of a fraction of a seed the whole one is needed."""
-    total = k + other + alike
-    met = [(True, False)] * k + [(False, True)] * other + [(True, True)] * alike
-    sides = [SeedTally({seed: pair[n] for seed, pair in enumerate(met, 1)}, {}, (), {}) for n in (0, 1)]
-    reason = mcnemar_finding(*sides, "it ends", Region(0.5, None)).reason
-    telling = alike_seeds(k, k + other, 1 - Criterion().next_level)
-    (asked,) = (int(number) for number in re.findall(r"about ([\d,]+) seeds", reason.replace(",", "")))
-    assert asked * (k + other) >= telling * total > (asked - 1) * (k + other)
-    assert telling * total % (k + other), "a case without a fraction shows nothing"

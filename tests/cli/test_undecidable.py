@@ -14,7 +14,7 @@ claims:
   - {id: last, says: L., kind: bound, of: {quantity: gradient_norm, step: last, WEIGHT}, at_most: 3}
   - {id: hidden, says: H., kind: bound, of: {quantity: hidden_norm, layer: 1, stack: decoder, tensor: out,
      sublayer: feed_forward}, at_most: 3}
-  - {id: ends, says: S., kind: status, of: {placement: post}, status: finished}
+  - {id: ends, says: S., kind: status, of: {quantity: final_nll, placement: post}, at_most: 9}
   - {id: exact, says: X., kind: bound, of: {quantity: gradient_norm, step: 0}, exact: true, at_least: 0}
 """
 SPEC = toy_spec(rest=REST, model={"layers": 2}, optimizer={"lr": 0.001}, train={"steps": 4}, seeds=4)

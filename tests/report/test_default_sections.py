@@ -56,7 +56,7 @@ def test_without_claims_each_place_that_was_probed_has_a_profile(unarranged, res
 
 def test_training_on_a_grid_of_rates_has_a_table_of_convergence_then_its_losses(unarranged):
     kinds = [kind for kind, *_ in chosen(unarranged, made_rates())]
-    assert kinds == ["convergence_table", "curves"]
+    assert kinds == ["table", "curves"]
 
 
 def made_rates():

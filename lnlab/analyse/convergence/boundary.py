@@ -1,9 +1,8 @@
 """``b = max {i : lr_i converges}``: how far up a grid of learning rates a setting converges, within each seed.
 
 A column of a table of C and N has one such boundary, in steps of the grid: 0 where no rate converges, 1 where the
-smallest alone does. It says all of a column that is closed downwards: where a rate converges, so do all below it. The
-number of rates below the boundary that do not converge is the column's ``gaps``. Cells of one column are no replicates,
-and any rule would get most of them right. A claim is therefore about boundaries.
+smallest alone does. It says all of a column that is closed downwards: where a rate converges, so do all below it.
+Cells of one column are no replicates, and any rule would get most of them right. A claim is therefore about boundaries.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,11 +68,6 @@ def max_converged_lr(results: Results) -> pl.DataFrame:
 def boundary_index(converged: Sequence[bool]) -> int:
     """The place, from 1, of the largest rate that converges, or 0 where none does. Rates rise."""
     return max((position for position, converges in enumerate(converged, 1) if converges), default=0)
-
-
-def gap_count(converged: Sequence[bool]) -> int:
-    """How many rates below the boundary do not converge."""
-    return boundary_index(converged) - sum(converged)
 
 
 @computed_once

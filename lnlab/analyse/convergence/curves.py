@@ -17,13 +17,13 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.convergence.rules import Judgement, LossCurve, convergences, curve_of_batches, curve_of_evaluations
+from lnlab.analyse.convergence.rules import LossCurve, convergences, epoch_means
 from lnlab.analyse.quantities.training import recorded_curve
 from lnlab.facts import QuantityWords
 from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import ENDED_STATUSES, Results, computed_once, table_schema
 
-LOSS_QUANTITIES = ("loss", "epoch_loss", "nll", "batch_nll", "unigram_entropy", "epoch")
+_LOSS_QUANTITIES = ("loss", "epoch_loss", "nll", "batch_nll", "unigram_entropy", "epoch")
 _NEEDS = "a loss at more than one step, and what it was before any update"
 _DROP_SHARE = 0.9
 """Of the drop of a loss, what makes it converged in time."""
@@ -65,7 +65,7 @@ def decisive_losses(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 CONVERGENCE_FACTS: dict[str, Any] = {
-    "of": LOSS_QUANTITIES,
+    "of": _LOSS_QUANTITIES,
     "reads": decisive_losses,
     "trained": True,
     "whole_run": True,
@@ -84,7 +84,7 @@ def converged(results: Results) -> pl.DataFrame:
 
     ``statistics`` says of which mode where both were measured. A run that diverged has not converged.
     """
-    return _rows(results, "converged", lambda _, judged: float(judged.converged))
+    return _rows(results, "converged", lambda _, has_converged: float(has_converged))
 
 
 @quantities.register(
@@ -99,11 +99,13 @@ def time_to_converge(results: Results) -> pl.DataFrame:
     Infinite where a run has not converged by the ``rule``: a median over seeds ranks it worst.
     """
     return _rows(
-        results, "time_to_converge", lambda course, judged: time_to_drop(course) if judged.converged else math.inf
+        results,
+        "time_to_converge",
+        lambda course, has_converged: _time_to_drop(course) if has_converged else math.inf,
     )
 
 
-def time_to_drop(course: LossRecord) -> float:
+def _time_to_drop(course: LossRecord) -> float:
     """The updates to nine tenths of the drop of a loss, infinite where it never drops."""
     loss_curve = course.curve
     level = loss_curve.start - _DROP_SHARE * (loss_curve.start - min(loss_curve.means))
@@ -125,16 +127,16 @@ def loss_records(results: Results) -> Sequence[LossRecord]:
     exploded = set(results.rows("curves", losses, ~pl.col("value").is_finite())["run"])
     records: list[LossRecord] = []
     for split, statistics, by_run in _losses(results):
-        for run, variant, seed, status, reason in ended.select(*STATE[:3], "status", "reason").iter_rows():
-            divergence = (reason or "it diverged") if status == "diverged" else ""
+        for run, variant, seed, status in ended.select(*STATE[:3], "status").iter_rows():
+            diverged = status == "diverged"
             steps, start, means = by_run.get(run, ((), math.nan, ()))
-            if divergence or run in by_run:
+            if diverged or run in by_run:
                 loss_curve = LossCurve(
                     start=start,
                     means=means,
                     entropy=entropy.get(run),
-                    divergence=divergence,
-                    censored=bool(divergence) and run not in exploded,
+                    diverged=diverged,
+                    censored=diverged and run not in exploded,
                 )
                 last = steps[-1] if steps else 0
                 records.append(
@@ -152,15 +154,6 @@ def loss_records(results: Results) -> Sequence[LossRecord]:
     return tuple(records)
 
 
-def judgements(results: Results) -> Iterator[tuple[LossRecord, str, Judgement]]:
-    """The judgement of every loss of every run by every rule. No rule can judge a loss that was measured once."""
-    rules = {entry.name: convergences.builder(convergences.resolve(entry.name)) for entry in convergences}
-    for course in loss_records(results):
-        for name, rule in rules.items():
-            if (judged := rule(course.curve)).why != "short":
-                yield course, name, judged
-
-
 def loss_quantity_rows(rows: list[tuple[object, ...]], name: str) -> pl.DataFrame:
     """Rows of a quantity without a site: those of ``STATE``, ``split``, ``statistics``, ``rule`` and ``value``."""
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
@@ -170,11 +163,15 @@ def loss_quantity_rows(rows: list[tuple[object, ...]], name: str) -> pl.DataFram
     return frame.select(*STATE, pl.lit(name).alias("quantity"), *sites, "split", "statistics", "rule", "value")
 
 
-def _rows(results: Results, name: str, statistic: Callable[[LossRecord, Judgement], float]) -> pl.DataFrame:
+def _rows(results: Results, name: str, statistic: Callable[[LossRecord, bool], float]) -> pl.DataFrame:
+    """A number of every loss of every run by every rule. No rule can judge a loss that was measured once."""
+    rules = {entry.name: convergences.builder(convergences.resolve(entry.name)) for entry in convergences}
     rows: list[tuple[object, ...]] = []
-    for course, rule, judged in judgements(results):
-        state = (course.run, course.variant, course.seed, course.step)
-        rows.append((*state, course.split, course.statistics, rule, statistic(course, judged)))
+    for course in loss_records(results):
+        for rule, converges in rules.items():
+            if (has_converged := converges(course.curve)) is not None:
+                state = (course.run, course.variant, course.seed, course.step)
+                rows.append((*state, course.split, course.statistics, rule, statistic(course, has_converged)))
     return loss_quantity_rows(rows, name)
 
 
@@ -189,10 +186,8 @@ def _losses(results: Results) -> Iterator[tuple[str, str, _Loss]]:
     for split, statistics, quantity in _EVALUATED:
         if points := _points(results, quantity, split):
             losses: _Loss = {}
-            for run, run_points in points.items():
-                loss_curve = curve_of_evaluations(run_points)
-                # The first evaluation is the start, and no mean.
-                losses[run] = tuple(step for step, _ in run_points[1:]), loss_curve.start, loss_curve.means
+            for run, ((_, start), *later) in points.items():
+                losses[run] = tuple(step for step, _ in later), start, tuple(loss for _, loss in later)
             yield split, statistics, losses
 
 
@@ -217,12 +212,12 @@ def _batch_losses(results: Results) -> _Loss:
             batch_losses[run] = steps, starts[run], means
         else:
             points = losses[run]
-            loss_curve = curve_of_batches(points, lengths.get(run), starts[run])
+            means = epoch_means(points, lengths.get(run))
             # A loss at step t is that of the batch of the next update.
             last = points[-1][0] + 1
-            length = lengths.get(run) or last / len(loss_curve.means)
-            epoch_ends = (min(math.ceil(n * length), last) for n in range(1, len(loss_curve.means)))
-            batch_losses[run] = (*epoch_ends, last), loss_curve.start, loss_curve.means
+            length = lengths.get(run) or last / len(means)
+            epoch_ends = (min(math.ceil(n * length), last) for n in range(1, len(means)))
+            batch_losses[run] = (*epoch_ends, last), starts[run], means
     return batch_losses
 
 

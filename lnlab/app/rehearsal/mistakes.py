@@ -127,13 +127,7 @@ def mistakes_in_section(rehearsal: Rehearsal, section: Mapping[str, Any], implie
         section: resolved.
         implied: derived quantities that it shows without naming them.
     """
-    issues = [*_unknown_paths(rehearsal, section), *printed_mistakes(rehearsal, section)]
-    for number, candidate in enumerate(section.get("candidates") or ()):
-        if isinstance(candidate, Mapping):
-            found = [*_mistakes_in_selection(rehearsal, candidate["where"], drawn=True)]
-            issues += [issue.below("candidates", number, "where") for issue in found]
-            issues += [issue.below("candidates", number) for issue in printed_mistakes(rehearsal, candidate)]
-    if issues:
+    if issues := _unknown_paths(rehearsal, section):
         return issues
     if isinstance(section.get("of"), Mapping):
         issues = [

@@ -12,16 +12,11 @@ from lnlab.specfile.columns import COLUMNS, METHOD
 from lnlab.specfile.values import kind_label, matches
 
 
-def printed_mistakes(rehearsal: Rehearsal, owner: Mapping[str, Any]) -> Iterator[Issue]:
-    """What is wrong with the printed cells of a claim, section or candidate, and with the rules that guess them."""
-    cells, guesses = owner.get("cells"), owner.get("guesses") or {}
-    if cells is None:
-        if guesses:
-            what = "trivial rules are compared with printed cells, and there are none"
-            yield Issue("conflict", ("guesses",), what, "add `cells`, or leave `guesses` out")
-        return
-    mistakes = [issue.below("cells") for issue in _mistakes_of_cells(rehearsal, cells)]
-    yield from mistakes or _mistakes_of_guesses(guesses, cells)
+def printed_mistakes(rehearsal: Rehearsal, claim: Mapping[str, Any]) -> Iterator[Issue]:
+    """What is wrong with the printed cells of a claim, if it has any, and with the rules that guess them."""
+    if (cells := claim.get("cells")) is not None:
+        mistakes = [issue.below("cells") for issue in _mistakes_of_cells(rehearsal, cells)]
+        yield from mistakes or _mistakes_of_guesses(claim["guesses"], cells)
 
 
 def _mistakes_of_cells(rehearsal: Rehearsal, cells: Mapping[str, Any]) -> Iterator[Issue]:

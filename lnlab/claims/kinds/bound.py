@@ -1,4 +1,4 @@
-"""A number against a bound: in expectation, for all x, with some probability, or exactly for every sample.
+"""A number against a bound: in expectation, for all x, or exactly for every sample.
 
 In expectation the seed's number is tested by an interval over seeds, on the log scale for positive quantities. With
 ``over`` and no ``reduce`` the bound is for all x: the largest (smallest) value within the seed is tested against the
@@ -16,15 +16,8 @@ from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.exact import exact_bound_finding
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.region import Region, declared_region
-from lnlab.claims.sample import (
-    exclusion_notes,
-    min_seeds,
-    one_number_per_seed,
-    reason_undecided,
-    series_sample,
-)
+from lnlab.claims.sample import min_seeds, one_number_per_seed, series_sample
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
-from lnlab.claims.student import measured_finding, share_of_seeds_finding
 from lnlab.keys import Json
 from lnlab.select.reductions import RATIO_REDUCTIONS, Reduction
 from lnlab.select.series import select_series
@@ -44,21 +37,19 @@ def bound(
     at_least: float | None = None,
     at_most: float | None = None,
     scale: Literal["log", "linear"] = "log",
-    probability: Annotated[float, Field(gt=0, lt=1)] | None = None,
     exact: bool = False,
     tolerance: Annotated[float, Field(ge=0)] = 1e-5,
 ) -> Finding:
     """``low <= y <= high``: a number, its reduction along x, or all along x, within bounds (Student, 1908).
 
     ``exact`` holds every single sample to the bound, up to ``tolerance`` relative to the edge (1e-5 suits float32,
-    1e-10 float64). ``probability: p`` asks that a seed keeps the bound with at least that chance (Clopper & Pearson,
-    1934). ``scale: linear`` is for numbers that may be negative. With ``each: [layer, ...]`` the bound holds for every
-    place that these columns tell apart; an exact one does so as it is.
+    1e-10 float64). ``scale: linear`` is for numbers that may be negative. With ``each: [layer, ...]`` the bound holds
+    for every place that these columns tell apart; an exact one does so as it is.
     """
     allowed = declared_region(between, at_least, at_most, positive=scale == "log" and not exact)
     if exact:
         return exact_bound_finding(results, of, over, allowed, tolerance)
-    log = scale == "log" and probability is None
+    log = scale == "log"
     ratio = reduce in RATIO_REDUCTIONS
     null = criterion.null(1.0 if ratio else None, allowed, ratio=ratio)
     # For all x the largest number is held to the upper edge and the smallest to the lower one.
@@ -75,19 +66,6 @@ def bound(
             bounds = (0.0, 1.0) if is_fraction({**of, **site}, reduction) else None
             sample = series_sample(observed, one_number_per_seed(observed), log=log, bounds=bounds)
             members.append(Member(statistic, sample, edge, null=null, named=() if everywhere else None))
-    if probability is not None:
-        # Whether seeds keep the bound with at least that chance. One that breaks it somewhere is represented by the
-        # number that breaks it.
-        first = members[0]
-        worst = {
-            seed: next((m.sample.numbers[seed] for m in members if m.sample.numbers[seed] not in allowed), number)
-            for seed, number in first.sample.numbers.items()
-        }
-        sample = replace(first.sample, numbers=worst)
-        if reason := reason_undecided(sample, 1, "share"):
-            finding = measured_finding(first.statistic, sample, allowed, criterion)
-            return replace(finding, reason=reason + exclusion_notes(sample))
-        return share_of_seeds_finding(first.statistic, sample, allowed, criterion, probability)
     finding = intersection_union(members, min_seeds(members[0].sample), criterion)
     finding = replace(finding, measure=finding.measure or ("ratio" if ratio else None))
     # Measured over bound means something where there is one edge and both are positive.

@@ -14,7 +14,7 @@ import numpy as np
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.claim import VerdictLabel as Verdict
 from lnlab.claims.criterion import ONE_LOOK, Criterion
-from lnlab.claims.laws import GrowthLaw, LawName, left_out_errors
+from lnlab.claims.laws import LawName, left_out_errors
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
 from lnlab.claims.outlook import seeds_needed_text
 from lnlab.claims.region import Region
@@ -42,46 +42,37 @@ def fit(
     over: str,
     law: LawName,
     against: LawName,
-    exponent: float | None = None,
 ) -> Finding:
     """``RMSE_B / RMSE_A``: y follows ``law`` rather than ``against``, judged by left-out levels (Stone, 1974).
 
-    ``linear``: a + b x; ``logarithmic``: a + b log x; ``power``: a + b x^p, where ``exponent`` is p; ``exponential``:
-    a exp(b x). At least 6 levels that span a factor 16, and 5 seeds.
+    ``linear``: a + b x; ``logarithmic``: a + b log x; ``exponential``: a exp(b x). At
+    least 6 levels that span a factor 16, and 5 seeds.
     """
     if law == against:
         raise LabError(Issue("conflict", "against", f"both laws are {law}", "name two laws"))
-    power = "power" in (law, against)
-    if power != (exponent is not None):
-        what = "a power law needs its exponent" if power else "neither law is a power"
-        raise LabError(Issue("no-effect", "exponent", what, "give exponent: 0.5, say" if power else "leave it out"))
-    if exponent == 0 or (exponent == 1 and "linear" in (law, against)):
-        what = f"a power with exponent {exponent:g} is {'a constant' if exponent == 0 else 'linear'}"
-        raise LabError(Issue("conflict", "exponent", what, "give another"))
-    one, other = (GrowthLaw(name, exponent if name == "power" else None) for name in (law, against))
     observed = select_series(results, of, over)
     allowed = Region(low=CLEAR_RATIO)
     x = numeric_levels(observed, over, positive=True)
-    statistic = f"error of {other} over error of {one}"
+    statistic = f"error of {against} over error of {law}"
     if reason := unfit_reason(observed, x, over, "a fit", MIN_FIT_SPAN, MIN_FIT_LEVELS):
         return unfit_finding(observed, statistic, reason, allowed)
     arms = () if over in COLUMNS else (arm_of(f"a level of {over}", observed),)
     sample, matrix = seed_statistics(
-        observed, lambda rows: error_ratios(*left_out_error_pair(one, other, x, rows)), log=True, arms=arms
+        observed, lambda rows: error_ratios(*left_out_error_pair(law, against, x, rows)), log=True, arms=arms
     )
     if unjudged := unjudged_finding(statistic, sample, allowed, N_TRAINED, criterion):
         return unjudged
     finding = measured_finding(statistic, sample, allowed, criterion)
-    errors = left_out_error_pair(one, other, x, matrix)
-    verdict, reason = fit_verdict(sample, (str(one), str(other)), errors, criterion)
+    errors = left_out_error_pair(law, against, x, matrix)
+    verdict, reason = fit_verdict(sample, (law, against), errors, criterion)
     return replace(finding, verdict=verdict, reason=reason + exclusion_notes(sample), tested=True)
 
 
 def left_out_error_pair(
-    one: GrowthLaw, other: GrowthLaw, x: np.ndarray, matrix: np.ndarray
+    law: LawName, against: LawName, x: np.ndarray, matrix: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The log errors at left-out levels of the two laws, (seeds, levels) each."""
-    return left_out_errors(one, x, matrix), left_out_errors(other, x, matrix)
+    return left_out_errors(law, x, matrix), left_out_errors(against, x, matrix)
 
 
 def error_ratios(ours: np.ndarray, others: np.ndarray) -> np.ndarray:

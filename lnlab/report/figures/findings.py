@@ -10,7 +10,7 @@ import polars as pl
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.claims.kinds.fit import MAX_MEDIAN_ERROR
-from lnlab.claims.laws import GrowthLaw, left_out_errors
+from lnlab.claims.laws import left_out_errors
 from lnlab.report.data.figure import FigureData
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.words.quantity_words import quantity_name
@@ -179,7 +179,7 @@ def laws_finding(data: FigureData, quantity: str, size: str, laws: Sequence[Comp
             clauses.append(f"{who} has too few sizes for a law")
             continue
         # the median over sizes and seeds of the relative error at a size that the law was not fitted to
-        errors = {law: float(np.median(np.abs(np.expm1(left_out_errors(GrowthLaw(law), *complete))))) for law in laws}
+        errors = {law: float(np.median(np.abs(np.expm1(left_out_errors(law, *complete))))) for law in laws}
         best, *others = sorted(errors, key=lambda law: errors[law])
         if errors[best] > MAX_MEDIAN_ERROR:
             missed = join_words(f"{law} by {error:.0%}" for law, error in errors.items())

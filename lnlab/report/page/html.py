@@ -186,7 +186,7 @@ def render_page(
         figure["source"] = ""  # drawn by the script of the page alone
     fold_repeated_sentences(figure for part in parts for figure in part["figures"])
     # the first that shows something stands beside the answer
-    hero = next((part for part in parts if part["figures"] or any(table.view for table in part["standing"])), None)
+    hero = next((part for part in parts if part["figures"]), None)
     sections: dict[str, list[tuple[int, str]]] = {}  # number and title of each that shows a claim
     for part in parts:
         for claim in part["claims"]:

@@ -46,13 +46,13 @@ def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
                 "height": height,
             }
         )
-    standing = [table for table in drawn.tables if table.view or not drawings]
+    standing = [] if drawings else drawn.tables
     # how much of a row the section takes: all of it, half for a small table, else a column
     size = ""
     if part.error or len(drawings) > 1 or any(drawing["wide"] for drawing in drawings):
         size = "wide"
     elif standing:
-        small = all(table.view is None and len(table.headings) <= _FEW_COLUMNS for table in standing)
+        small = all(len(table.headings) <= _FEW_COLUMNS for table in standing)
         size = "half" if small else "wide"
     return {
         "number": part.number,
@@ -62,7 +62,7 @@ def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
         "missing": section.missing if section else "",
         "figures": drawings,
         "standing": standing,
-        "folded": [table for table in drawn.tables if drawings and not table.view],
+        "folded": drawn.tables if drawings else [],
         "claims": part.claims,
         "size": size,
     }

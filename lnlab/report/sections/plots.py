@@ -8,7 +8,7 @@ import polars as pl
 
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Verdict
-from lnlab.claims.laws import GrowthLaw, predicted_log
+from lnlab.claims.laws import predicted_log
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
@@ -252,7 +252,7 @@ def law_plot(
         sizes, numbers = complete
         at = (np.geomspace if log else np.linspace)(sizes[0], sizes[-1], _CURVE_PIECES + 1)
         for law in names:  # fitted to the geometric means over seeds
-            values = np.exp(predicted_log(GrowthLaw(law), sizes, np.log(numbers).mean(0), at))
+            values = np.exp(predicted_log(law, sizes, np.log(numbers).mean(0), at))
             curve = zip(at, values, strict=True)
             fits += [{"series": name, "law": law, "x": float(a), "y": float(v)} for a, v in curve]
     return _plot(

@@ -179,9 +179,9 @@ def _finding(cells: TableCells, quantity: str, statistic: StatisticName) -> str:
         how_many = f"Of {count_noun(len(both), 'published number')}, {inside} {'lies' if inside == 1 else 'lie'}"
         within = f"{how_many} within the 95 % interval of our {_STATISTICS[statistic].centre}"
         ratios = {p: f.estimate / float(t) for p, (f, t) in both.items() if f.estimate > 0 and float(t) > 0}
-        if not ratios:
+        worst = max(ratios, key=lambda place: abs(math.log(ratios[place])), default=None)
+        if worst is None or ratios[worst] == 1:
             return within
-        worst = max(ratios, key=lambda place: abs(math.log(ratios[place])))
         times = f"where ours is {format_short(ratios[worst])} times the published"
         return f"{within}; the furthest is {_place_text(cells, worst, quantity)}, {times}"
     if not ours:

@@ -370,7 +370,10 @@ def test_the_judge_says_whether_so_many_seeds_can_decide(known, tmp_path, seeds,
 
 
 def test_a_section_may_name_a_column_of_what_it_makes_itself(known, tmp_path):
-    """The rule of a table of convergence stands in no row that a run stores."""
-    table = "report: [{kind: convergence_table, title: Rates, where: {rule: learned, split: train}}]\n"
+    """The rule by which runs converge stands in no row that a run stores."""
+    where = "where: {rule: learned, split: train}"
+    table = (
+        f"report: [{{kind: table, title: Rates, quantity: converged, {where}, rows: optimizer.lr, columns: norm}}]\n"
+    )
     request = Request(tmp_path / "spec.yaml", text=SPEC + TRAINS + RATES + table)
     require_judgeable(request, known)
