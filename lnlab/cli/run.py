@@ -158,12 +158,12 @@ def run_spec(
             asked = outcome.request
             print_verdicts(verdicts, committed_verdicts(asked.spec, asked.profile, verdicts))
         if questions:
-            out().print(
-                f"a referee would ask {format_count(questions, 'question')}: {outcome.request.command('review')}"
-            )
+            asks = f"a referee would ask {format_count(questions, 'question')}"
+            out().print(f"{asks}: {outcome.request.command('review')}", soft_wrap=True)
         out().print(summary_line(outcome))
         if not quiet:
-            err().print("\n".join(next_steps(outcome)))
+            for line in next_steps(outcome):
+                err().print(line, soft_wrap=": lnlab" in line)  # a command that is copied has no line break
     raise typer.Exit(exit_code(outcome.summary, outcome.results, outcome.verdicts, fail_on, questions))
 
 

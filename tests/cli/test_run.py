@@ -14,6 +14,7 @@ import pytest
 from lnlab.app.run_summary import RunSummary
 from lnlab.claims.claim import Verdict
 from lnlab.cli.run import FailOn, exit_code
+from lnlab.consoles import StandardStream
 from lnlab.execute import registry_loader
 from lnlab.probes.probe import probes
 from lnlab.report.section import sections
@@ -50,6 +51,13 @@ def test_what_is_finished_is_never_computed_again(lnlab, tiny, workers):
     renamed = lnlab("run", "tiny.yaml")
     assert "6 runs: 6 finished; 0 units computed, 6 reused" in renamed.out
     assert renamed.err == "next: lnlab report tiny.yaml\n"
+
+
+def test_a_command_that_is_copied_from_a_narrow_terminal_has_no_line_break(lnlab, tiny, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(StandardStream, "isatty", lambda _: True)
+    done = lnlab("run", "tiny.yaml", "-s", "seeds=1-3", "-s", "train.steps=0", "-w", 1)
+    assert "next: lnlab report tiny.yaml -s seeds=1-3 -s train.steps=0\n" in done.err
 
 
 def test_a_report_of_a_renamed_or_reworded_spec_is_of_the_runs_that_are_there(lnlab, console, tiny):
