@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from gc import set_threshold
 from inspect import getdoc
 from pathlib import Path
 from typing import Annotated
@@ -113,6 +114,8 @@ for _panel, _commands in _COMMANDS.items():
 app.add_typer(data.data, name="data", rich_help_panel="Everyday")
 
 
+_ALLOCATIONS = 200_000
+"""Python looks for cycles after so many more objects. A command imports and reads many, of which few lie in cycles."""
 # An OSError with one of these and without a file name is of standard output: files of ours are named.
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -123,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Called with arguments, as by a test, the process goes on and may need torch later.
     if arguments is None:
         begin_own_process()
+        set_threshold(_ALLOCATIONS)
         os.environ.update(WITHOUT_FOLDER)
     begin_output()
     code = _code_of(words)
