@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[1]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
 
-OF_A_SPECTRUM = "what a reader asks of a spectrum beside its largest eigenvalue; it costs no further product"
 OF_RATES = "what a grid of learning rates shows, for whoever tunes one; Wortsman et al. (2023) report all of them"
 TODAY = "a part of the language models of today, for whoever trains one of their kind"
 OF_A_LAW = "a number freed of what a paper's law says of it: where the law holds it is the same at every depth"
@@ -53,7 +52,6 @@ UNUSED = {
     "quantity": {
         "gradient_growth": "the gradient of a layer over that of the one before, the plainest sign of vanishing",
         "best_lr": OF_RATES,
-        "clipped_share": OF_LOOPS,
         "spike_score": OF_LOOPS,
         "scaled_gradient_norm": OF_A_LAW,
     },

@@ -13,6 +13,7 @@ from lnlab.training_extra import absent_packages
 if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
 
+_DRAWN = "architecture"
 _MODEL_PARTS = ("model", "encoder", "decoder")
 
 
@@ -37,7 +38,7 @@ def model_graphs(
     Raises:
         LabError: a model cannot be built, or is not of lnlab's parts.
     """
-    selections = [section.get("where") or {} for section in sections if section.get("whole")]
+    selections = [section.get("where") or {} for section in sections if section["kind"] == _DRAWN]
     if not selections:
         return {}
     if before and "torch" in absent_packages() and all(canonical(where) in before for where in selections):

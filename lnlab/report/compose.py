@@ -88,7 +88,6 @@ def build_all_parts(
         "decisions": facts.decisions,
         "verdicts": verdicts,
         "root": root,
-        "formulas": facts.formulas,
         "models": facts.models,
     }
     registry = FRAME_REGISTRIES["section"]

@@ -63,7 +63,7 @@ class ReportFacts(SpecIdentity):
         because: the author's explanation of a verdict, by id and verdict.
         decisions: what was chosen on tuning seeds, with its evidence.
         words: by quantity, the words with which it was registered: name, unit, definition, symbol.
-        formulas: by placement, the first line of its documentation, where a section draws them.
+        formulas: nothing; committed reports name it until they are drawn again.
         models: by the selection of a section that draws whole models, each of these by name, with its panels of boxes
             (``nn.module_graph``).
         transfers: what its runs take over from runs of other specs, in sentences.

@@ -6,7 +6,7 @@ from typing import Any
 
 from lnlab.keys import Json, canonical
 from lnlab.measured.vocabulary import MEASURED
-from lnlab.registry import Choice, Registry, supplied_parameters
+from lnlab.registry import Choice, Registry
 from lnlab.specfile.citations import AUTHORED
 from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
 from lnlab.specfile.expressions import named_expressions, named_parts
@@ -67,9 +67,6 @@ def question_fields(
     named = canonical([*asked, *parts])
     derived = [entry for entry in known["quantity"] if entry.facts.words and canonical(entry.name) in named]
     words |= {entry.name: entry.facts.words for entry in derived}
-    shows_formulas = any(
-        "formulas" in supplied_parameters(known["section"][section["kind"]].build) for section in sections
-    )
     stated_setting = experiment.source.setting if experiment.source else None
     return {
         "title": experiment.title,
@@ -87,7 +84,6 @@ def question_fields(
         ),
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
         "words": {name: asdict(words[name]) for name in sorted(words)},
-        "formulas": {entry.name: entry.summary for entry in known["placement"]} if shows_formulas else {},
         "seeds": experiment.seeds if experiment.claim_seeds or experiment.grid_seeds else (),
         "grid_seeds": tuple(grid_seeds),
         "because": {claim.id: dict(claim.because) for claim in experiment.claims if claim.because},

@@ -33,7 +33,7 @@ class Figure(ABC):
         finding: one sentence computed from the numbers.
         subject: the first sentence of the caption, without its full stop: what is drawn against what, with its unit.
         statistic: over replicates, or None if the drawing has none.
-        replicate: what a replicate is, in the singular, and of what it is one.
+        replicate: what a replicate is, in the singular.
         notes: sentences of the caption after that of the statistic.
         seeds_drawn: whether each number of ``seeds`` has a mark.
     """
@@ -44,7 +44,7 @@ class Figure(ABC):
     finding: str
     subject: str
     statistic: Statistic | None
-    replicate: tuple[str, str] = ("seed", "")
+    replicate: str = "seed"
     notes: tuple[str, ...] = ()
     seeds_drawn: bool = False
 
@@ -88,8 +88,7 @@ class Figure(ABC):
         """The caption: what is drawn, units, the statistic and its n, and what is left out or thinned."""
         statistic = ""
         if self.statistic is not None and not self.points.is_empty():
-            of, among = self.replicate
-            statistic = self.statistic.sentence(self.points, *self.marks, of=of, among=among)
+            statistic = self.statistic.sentence(self.points, *self.marks, of=self.replicate)
         thinned = thin_points(self.seeds if self.seeds_drawn else self.points)[1]
         sentences = (f"{self.subject}.", statistic, *self.notes, *self.data.left_out, thinned)
         return " ".join(filter(None, sentences))
@@ -174,5 +173,5 @@ def unmeasured(data: FigureData, quantity: str) -> Section:
 sections: Registry[Callable[..., Section]] = Registry("section", SectionFacts)
 """Builders ``(results: Results, *, ...) -> Section``. A builder may have further positional parameters: ``decisions``
 (what was chosen on tuning seeds), ``verdicts`` (of all claims), ``root`` (path from the page to the folder of all
-reports, or None), ``formulas`` (what each placement computes, by its name) and ``models`` (the boxes of whole models).
+reports, or None) and ``models`` (the boxes of whole models).
 """

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 import lnlab.analyse.quantities.curvature
-import lnlab.analyse.quantities.ggn_share
-import lnlab.analyse.quantities.outliers  # noqa: F401 - they register the quantities
+import lnlab.analyse.quantities.ggn_share  # noqa: F401 - they register the quantities
 from lnlab.analyse.quantities.curvature import spectral_number
+from lnlab.analyse.quantities.outliers import mark_outliers
 from lnlab.analyse.quantities.spectra import part_spectra
 from lnlab.errors import LabError
 from lnlab.select.quantity import quantities
@@ -54,12 +54,16 @@ def value(results, name, **where):
     return found["value"][0]
 
 
+def outliers(results):
+    return mark_outliers(results.tables["spectra"]).filter(pl.col("outlier") != 0)
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("largest_eigenvalue", 4.0), ("smallest_eigenvalue", -3.0), ("negative_curvature", 3.0),
-        ("end_symmetry", 0.75), ("curvature_trace", 0.75), ("frobenius_norm", np.linalg.norm(VALUES["hessian"])),
-        ("negative_mass", 2 / 6), ("relative_sharpness", 36.0),
+        ("end_symmetry", 0.75), ("frobenius_norm", np.linalg.norm(VALUES["hessian"])),
+        ("relative_sharpness", 36.0),
     ],
 )  # fmt: skip
 def test_numbers_are_those_of_the_eigenvalues(name, expected):
@@ -71,11 +75,11 @@ def test_draws_are_one_quadrature_and_ends_those_of_all():
     rows = spectrum_rows("post-1", [-1.0, 5.0], [0.9, 0.1], size=10)
     rows += spectrum_rows("post-1", [-2.0, 1.0], [0.25, 0.75], draw=2, size=10, residual=0.5)
     found = spectral_results(rows)
-    assert value(found, "curvature_trace") == pytest.approx(10 * (-0.9 + 0.5 - 0.5 + 0.75) / 2)
+    squares = 10 * (0.9 + 2.5 + 1.0 + 0.75) / 2
+    assert value(found, "frobenius_norm") == pytest.approx(squares**0.5)
     assert (value(found, "largest_eigenvalue"), value(found, "smallest_eigenvalue")) == (5.0, -2.0)
-    assert value(found, "negative_mass") == pytest.approx((0.9 + 0.25) / 2)
-    each = spectral_number(found.tables["spectra"], "curvature_trace", ("run", "draw"))
-    assert each["value"].to_list() == pytest.approx([-4.0, 2.5])
+    each = spectral_number(found.tables["spectra"], "frobenius_norm", ("run", "draw"))
+    assert each["value"].to_list() == pytest.approx([34.0**0.5, 17.5**0.5])
 
 
 def test_ghosts_change_no_number_but_are_no_outliers():
@@ -83,15 +87,13 @@ def test_ghosts_change_no_number_but_are_no_outliers():
     plain = spectral_results(spectrum_rows("post-1", [-1.0, 0.0, 5.0], [0.2, 0.7, 0.1], size=50))
     ghost = spectrum_rows("post-1", [-1.0, 0.0, 5.0, 5.0], [0.2, 0.7, 0.05, 0.05], size=50, orthogonality_loss=None)
     split = spectral_results(ghost)
-    for name in ("curvature_trace", "frobenius_norm", "negative_mass", "largest_eigenvalue"):
+    for name in ("frobenius_norm", "largest_eigenvalue"):
         assert value(split, name) == pytest.approx(value(plain, name))
-    assert quantities["outliers"].build(plain).height == 1
-    assert quantities["outliers"].build(split).is_empty()
+    assert mark_outliers(plain.tables["spectra"]).height == 3
+    assert mark_outliers(split.tables["spectra"]).is_empty()
 
 
-def test_what_is_rounding_has_no_sign_and_eigenvalues_are_counted_by_weight_beyond_each_bound():
-    rows = spectrum_rows("post-1", [-9e-6, -1.1e-5, 10.0], [0.5, 0.3, 0.2], size=50)
-    assert value(spectral_results(rows), "negative_mass") == pytest.approx(0.3)
+def test_eigenvalues_are_counted_by_weight_beyond_each_bound():
     found = spectral_results([*exact("post-1")])
     for bound in (0.01, 0.1, 1.0, 2.0, 5.0):
         here = float((np.abs(VALUES["hessian"]) > bound).sum())
@@ -103,16 +105,14 @@ def test_what_is_rounding_has_no_sign_and_eigenvalues_are_counted_by_weight_beyo
 
 
 def test_outliers_are_isolated_from_the_ends_inward():
-    """Two above, one below; the isolated one amid the bulk is not counted, and the draw that sees most decides."""
+    """Two above, one below; the isolated one amid the bulk is not counted."""
     nodes, residuals = [-8.0, -1.0, 0.0, 0.2, 6.0, 9.0], [0.1, 2.0, 0.01, 0.3, 0.2, 0.1]
     rows = spectrum_rows("post-1", nodes, [1 / 6] * 6, size=99)
     rows = [row | {"residual": residual} for row, residual in zip(rows, residuals, strict=True)]
     rows += spectrum_rows("post-1", [-8.0, 0.0, 5.0], [0.3, 0.3, 0.4], draw=2, size=99, residual=3.0)
     found = spectral_results(rows)
-    assert value(found, "outliers") == 3
-    assert value(found, "bulk_radius") == 1.0
-    diagonalized = spectral_results([*exact("post-1")])
-    assert quantities["outliers"].build(diagonalized).is_empty()
+    assert outliers(found).select("node", "outlier").rows() == [(-8.0, -1), (6.0, 1), (9.0, 1)]
+    assert outliers(spectral_results([*exact("post-1")])).is_empty()
 
 
 def test_the_share_of_the_extra_is_over_pairs_of_one_seed():
@@ -132,7 +132,7 @@ def test_the_share_of_the_extra_is_over_pairs_of_one_seed():
 def test_rows_without_residuals_have_no_outliers_without_a_pair_no_share_and_spectra_stand_alone():
     assert quantities["ggn_share_of_extra_sharpness"].build(spectral_results([*exact("post-1")])).is_empty()
     rows = spectrum_rows("post-1", [-1.0, 5.0], [0.9, 0.1], size=10, residual=None, orthogonality_loss=None)
-    assert quantities["outliers"].build(spectral_results(rows)).is_empty()
+    assert outliers(spectral_results(rows)).is_empty()
     assert value(spectral_results(rows), "largest_eigenvalue") == 5.0
     whole = spectral_results(list(exact("post-1")))
     alone = Results(whole.runs, whole.axes, {"spectra": whole.tables["spectra"]})
@@ -163,11 +163,9 @@ def test_of_a_budget_draws_tell_moments_and_draw_0_all_else():
             rows += [{**row, "size": 6, "residual": None} for row in pair]
     results = spectral_results(rows)
     expected = {
-        "curvature_trace": [6.0, 6.0],
         "frobenius_norm": [5.0, 5.0],
         "largest_eigenvalue": [4.0, 8.0],
         "smallest_eigenvalue": [-3.0, -6.0],
-        "negative_mass": [2 / 6, 2 / 6],
     }
     for name, values in expected.items():
         found = quantities[name].build(results).sort("seed")

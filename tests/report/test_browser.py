@@ -172,7 +172,7 @@ def whole(tmp_path_factory, facts, methods):
         "decoder": {**stack, "cross_attention": True},
         "init": known["init"].resolve("xavier_normal"),
     }
-    section = {"kind": "architecture", "whole": True}
+    section = {"kind": "architecture"}
     models = model_graphs([section], [(setting, {})], known)
     write_report(out, replace(facts, sections=(section,), models=models), methods, [])
     return out

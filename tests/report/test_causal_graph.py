@@ -126,7 +126,7 @@ JUDGED = [verdict("agree", "supported"), verdict("seen", "contradicted", "cited"
     [
         (GRAPH, {"seen"}),
         ({**GRAPH, "claims": ["agree"]}, set()),
-        ({**GRAPH, "kind": "evidence"}, set()),
+        ({**GRAPH, "kind": "outcomes"}, set()),
         ({**GRAPH, "edges": [{"arrow": ["a", "b"], "observed": "agree", "cut": "cut"}]}, set()),
     ],
     ids=["cited", "not in its section", "no graph", "no arrow cites"],

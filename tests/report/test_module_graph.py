@@ -15,7 +15,6 @@ from lnlab.report.charts.module_graph import module_graph_chart
 from lnlab.report.charts.render import to_svg
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import sections
-from lnlab.tables import Results, frame
 
 KNOWN = {**REGISTRIES, **FRAME_REGISTRIES}
 SHAPE = {"d_model": 16, "heads": 4, "d_ff": 24}
@@ -201,14 +200,12 @@ def test_no_two_boxes_of_a_panel_overlap():
 
 def test_a_page_draws_the_models_that_its_section_selects_and_others_carry_nothing():
     settings = [(resolved(p), {"method": m}) for p, m in (("post", "Post-LN"), ("pre", "Pre-LN"), ("post", "again"))]
-    choice = sections.resolve({"kind": "architecture", "whole": True, "where": {"method": ["Post-LN", "Pre-LN"]}})
+    choice = sections.resolve({"kind": "architecture", "where": {"method": ["Post-LN", "Pre-LN"]}})
     graphs = model_graphs([choice], settings, KNOWN)
     ((_, models),) = graphs.items()
     assert [model["name"] for model in models] == ["Post-LN", "Pre-LN"]
-    assert model_graphs([sections.resolve({"kind": "architecture"})], settings, KNOWN) == {}
-    section = sections.builder(choice)(
-        Results(frame("runs", []), frame("axes", [])), {}, json.loads(json.dumps(graphs))
-    )
+    assert model_graphs([sections.resolve({"kind": "outcomes"})], settings, KNOWN) == {}
+    section = sections.builder(choice)(json.loads(json.dumps(graphs)))
     whole, opened = section.charts
     assert [panel["name"] for panel in whole.panels] == [
         f"{m}, {s}" for m in ("Post-LN", "Pre-LN") for s in ("encoder", "decoder")
@@ -221,6 +218,6 @@ def test_a_page_draws_the_models_that_its_section_selects_and_others_carry_nothi
 
 
 def test_a_report_that_was_written_without_boxes_says_what_to_do(golden):
-    choice = sections.resolve({"kind": "architecture", "whole": True})
+    choice = sections.resolve({"kind": "architecture"})
     with golden.raises(ReportError):
-        sections.builder(choice)(Results(frame("runs", []), frame("axes", [])), {}, {})
+        sections.builder(choice)({})

@@ -1,4 +1,4 @@
-"""Quantities of a spectrum of curvature: its ends, its moments, its negative part. They have an operator and a scope.
+"""Quantities of a spectrum of curvature: its ends, and its squares. They have an operator and a scope.
 
 A raw eigenvalue depends on how a model is parametrized: halve a weight and double the one behind it, and the function
 is the same and its Hessian is not. Multiplied by ‖θ‖² of the scope it is a curvature per relative step. Models that
@@ -26,13 +26,8 @@ SPECTRAL_FACTS: dict[str, Any] = {"of": (), "table": "spectra"}
 """Tags of what is made of the table of spectra and of nothing else."""
 EIGENVALUE_BOUNDS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 2.0, 5.0, 10.0)
 """Where eigenvalues are counted, the same for all that are compared."""
-NODE_NOISE = 1e-6
-"""Float32 products are rounding below so many times the spectral radius: a node there has no sign."""
-_MOMENTS = ("curvature_trace", "frobenius_norm")
-"""What draws tell better than a density: a budget has draws for these two alone, and draw 0 for all else."""
 _NODE, _SHARE, _SIZE = pl.col("node"), pl.col("share"), pl.col("size").first()
-_RADIUS, _SQUARES = _NODE.abs().max(), (_SHARE * _NODE**2).sum()
-_AT_LARGEST, _AT_SMALLEST = (pl.col("residual").get(end) for end in (_NODE.arg_max(), _NODE.arg_min()))
+_SQUARES = (_SHARE * _NODE**2).sum()
 _QUANTITIES = (
     (
         "largest_eigenvalue",
@@ -62,25 +57,10 @@ _QUANTITIES = (
         "``-λ_min / λ_max``: 0 of a GGN, 1 where both ends are equally far (Ghorbani et al., 2019).",
     ),
     (
-        "curvature_trace",
-        _SIZE * (_SHARE * _NODE).sum(),
-        QuantityWords("trace", LOSS_UNIT, "sum of all eigenvalues"),
-        "``tr H = P Σ_j w_j θ_j``: the sum of all eigenvalues (Hutchinson, 1990).",
-    ),
-    (
         "frobenius_norm",
         (_SIZE * _SQUARES).sqrt(),
         QuantityWords("Frobenius norm", LOSS_UNIT, "square root of the sum of all squared eigenvalues"),
         "``‖H‖_F = √(P Σ_j w_j θ_j²)``: comparable between models of different size (Ubaru et al., 2017).",
-    ),
-    (
-        "negative_mass",
-        _SHARE.filter(_NODE < -NODE_NOISE * _RADIUS).sum(),
-        QuantityWords("negative mass", "of all directions", "share of the eigenvalues that are negative"),
-        """``Σ w_j over θ_j < -10⁻⁶ max |θ|``: the share of directions of negative curvature (Ghorbani et al., 2019).
-
-    Below a millionth of the largest node float32 is rounding, and a node has no sign.
-    """,
     ),
     (
         "relative_sharpness",
@@ -91,7 +71,6 @@ _QUANTITIES = (
 )
 """Of the rows of one spectrum, ``share`` being the weight among all its draws."""
 _NUMBERS = {name: number for name, number, _, _ in _QUANTITIES}
-_NUMBERS |= {"largest_residual": _AT_LARGEST, "smallest_residual": _AT_SMALLEST}
 
 
 def spectral_number(rows: pl.DataFrame, name: str, by: Sequence[str] = SPECTRUM_KEYS) -> pl.DataFrame:
@@ -99,10 +78,11 @@ def spectral_number(rows: pl.DataFrame, name: str, by: Sequence[str] = SPECTRUM_
 
     Args:
         rows: of the table ``spectra``.
-        name: of a quantity here, or ``largest_residual`` and ``smallest_residual``, those of the two ends.
+        name: of a quantity here.
         by: the columns that identify a spectrum. With ``draw`` each draw is one, with ``part`` each part.
     """
-    rows = of_moments(rows) if name in _MOMENTS else of_density(rows)
+    # Of a budget, draws tell the squares better than the density does, and nothing else.
+    rows = of_moments(rows) if name == "frobenius_norm" else of_density(rows)
     # The weights of each draw add up to 1, and those of all draws together must.
     share = (pl.col("weight") / pl.col("draw").n_unique().over(by)).alias("share")
     number = _NUMBERS[name].cast(pl.Float64).alias("value")

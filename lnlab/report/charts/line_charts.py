@@ -181,34 +181,6 @@ def line_panels(
     return series_panels(style, x, y, layers_of)
 
 
-def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
-    """Densities of eigenvalues, a panel for each series: a line with its band, and a rug of those that are marked.
-
-    ``points`` holds ``panel series line x estimate low high n marks``, the panel being the series.
-
-    Args:
-        x: eigenvalues, the same axis for all.
-        y: densities, likewise.
-        style: of the series.
-    """
-    colour = alt.Color("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=None)
-    base = alt.Chart().encode(x=_x("x", x), color=colour)
-    band = base.mark_area(opacity=0.25, clip=True).encode(y=_y("low", y), y2=alt.Y2("high:Q"))
-    line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
-    tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".3~r"), alt.Tooltip("marks:Q", title="number")]
-    rug = base.transform_filter("datum.marks > 0").mark_tick(orient="vertical", thickness=1.4, size=11, clip=True)
-    # half the size of a tick above the axis, so that it ends there
-    layers = alt.layer(band, line, rug.encode(y=alt.value(_PANEL_HEIGHT - 6), tooltip=tips))
-    single = len(style.series) == 1
-    panel = layers.properties(
-        width=2 * _PANEL_WIDTH + _PANEL_GAP if single else _PANEL_WIDTH,
-        height=_PANEL_HEIGHT,
-        data=alt.NamedData("points"),
-    )
-    chart = panel if single else side_by_side(panel, style.series, 2, spacing=_PANEL_GAP)
-    return vega_lite(chart)
-
-
 def stick_chart(x: Axis, y: Axis, style: SeriesStyle, noise: float) -> dict[str, Json]:
     """Numbers of eigenvalues, a panel for each series: a line with its band, a stick for each one that stands alone.
 

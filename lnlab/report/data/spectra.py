@@ -1,12 +1,10 @@
-"""Label stored spectra and summarize them for drawing: one curve per replicate, then mean, lowest and highest.
+"""Label stored spectra and summarize them for drawing: one curve per seed, then mean, lowest and highest.
 
-Replicates are seeds, with all draws of a seed as one quadrature. To judge the estimate itself they are the draws of one
-seed, or the parts of its batches. No chart mixes these three bands.
+All draws of a seed are one quadrature. Spectra of parts of its batches are not drawn.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -17,7 +15,7 @@ from lnlab.analyse.statistics.spectral_density import signed_log, weight_below, 
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
+from lnlab.report.data.figure import POINT_SCHEMA, SEED_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.words.wording import format_short, in_variant, moment_in_words
@@ -25,7 +23,6 @@ from lnlab.select.rows import narrow_rows
 from lnlab.select.select import runs_with
 from lnlab.tables import Results
 
-Band = Literal["seeds", "draws", "parts"]
 MOST_STEPS_DRAWN = 4
 """The most steps of a run that are all drawn. Of more steps the first and the last are."""
 
@@ -35,8 +32,8 @@ class Spectra:
     """Spectra with the names of their series.
 
     Attributes:
-        rows: of the table ``spectra``, with ``series line replicate share outlier``. The shares of a replicate sum to
-            1. ``outlier`` is 1 for an outlier above the bulk, -1 for one below it, and 0 in the bulk.
+        rows: of the table ``spectra``, with ``series line share outlier``. The shares of a seed sum to 1. ``outlier``
+            is 1 for an outlier above the bulk, -1 for one below it, and 0 in the bulk.
         names: the series, in order.
         families: for each series, the place of its value of the first axis that varies.
         missing: a sentence about runs that have not finished, or nothing.
@@ -62,11 +59,6 @@ class Spectra:
         return self.rows.filter(pl.col("series") == name)
 
     @property
-    def by_budget(self) -> bool:
-        """Whether every spectrum is that of a budget of products."""
-        return bool(self.rows.height and (self.rows["draw"] == 0).all())
-
-    @property
     def steps_sentence(self) -> str:
         """The sentence that says which steps are drawn. Empty if all are."""
         if self.measured_steps <= MOST_STEPS_DRAWN:
@@ -74,7 +66,7 @@ class Spectra:
         return f" Drawn: the first and the last of the {self.measured_steps} measured training steps."
 
     def figure(self, curves: pl.DataFrame, floor: float) -> FigureData:
-        """The data of a figure: ``curves`` from ``spectrum_curves``, summarized over replicates by ``range_points``.
+        """The data of a figure: ``curves`` from ``spectrum_curves``, summarized over seeds by ``range_points``.
 
         Curves that have columns ``low`` and ``high`` are summarized by ``bounded_points``.
         """
@@ -91,9 +83,7 @@ class Spectra:
         )
 
 
-def collect_spectra(
-    results: Results, where: Mapping[str, Json], operator: str, scope: str, band: Band = "seeds"
-) -> Spectra:
+def collect_spectra(results: Results, where: Mapping[str, Json], operator: str, scope: str) -> Spectra:
     """The spectra of one matrix in every series.
 
     Args:
@@ -102,7 +92,6 @@ def collect_spectra(
             than ``MOST_STEPS_DRAWN`` steps only the first and the last are drawn.
         operator: of the matrix.
         scope: of the matrix.
-        band: what a replicate is. Draws and parts are those of the first seed of each series.
 
     Raises:
         LabError: ``where`` selects nothing.
@@ -112,7 +101,7 @@ def collect_spectra(
     names, families, labels = label_series(results, runs, "")
     rows = spectra_table(results).filter((pl.col("operator") == operator) & (pl.col("scope") == scope))
     rows = of_density(rows)
-    rows = rows.filter(pl.col("part").is_not_null() if band == "parts" else pl.col("part").is_null())
+    rows = rows.filter(pl.col("part").is_null())
     rows = narrow_rows(results, rows, "step", where["step"]) if "step" in where else rows
     rows = rows.join(labels, on="run", how="inner", maintain_order="left")
     measured = rows.group_by("run", "step", maintain_order=True).agg(pl.col("measurement").n_unique())
@@ -137,16 +126,12 @@ def collect_spectra(
         columns = rows.columns
         rows = rows.join(split, on=["series", "line", "step"], how="left", maintain_order="left")
         rows = rows.with_columns(series="of_step", line="place").select(columns)
-    # draws and parts show what the estimate does within one seed
-    if band != "seeds":
-        rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("series"))
-    replicate = {"seeds": "seed", "draws": "draw", "parts": "part"}[band]
-    share = pl.col("weight") / pl.col("draw").n_unique().over("series", replicate)
-    replicates = rows.with_columns(replicate=pl.col(replicate).cast(pl.Int64), share=share)
-    marked = mark_outliers(replicates)
-    others = replicates.join(marked, on=[*SPECTRUM_KEYS, "part", "draw"], how="anti", nulls_equal=True)
+    share = pl.col("weight") / pl.col("draw").n_unique().over("series", "seed")
+    seeds = rows.with_columns(share=share)
+    marked = mark_outliers(seeds)
+    others = seeds.join(marked, on=[*SPECTRUM_KEYS, "part", "draw"], how="anti", nulls_equal=True)
     flagged = pl.concat([marked, others.with_columns(outlier=pl.lit(0, marked.schema["outlier"]))])
-    ordered = flagged.sort("line", "replicate", "draw", "node", maintain_order=True)
+    ordered = flagged.sort("line", "seed", "draw", "node", maintain_order=True)
     return Spectra(
         rows=ordered,
         names=names,
@@ -165,17 +150,17 @@ LINEAR_SHARE = 1e-4
 def spectrum_curves(
     spectra: Spectra, panel: str | None, x: np.ndarray, curve: Callable[[pl.DataFrame], np.ndarray]
 ) -> pl.DataFrame:
-    """One curve per replicate, as ``SEED_SCHEMA``. Without ``panel``, each series has a panel of its own."""
+    """One curve per seed, as ``SEED_SCHEMA``. Without ``panel``, each series has a panel of its own."""
     parts = []
-    for (name, line, replicate), rows in spectra.rows.group_by("series", "line", "replicate", maintain_order=True):
-        lits = {"panel": panel or name, "series": name, "line": line, "seed": replicate}
+    for (name, line, seed), rows in spectra.rows.group_by("series", "line", "seed", maintain_order=True):
+        lits = {"panel": panel or name, "series": name, "line": line, "seed": seed}
         made = pl.DataFrame({"x": x, "value": curve(rows)})
         parts.append(made.with_columns(**{k: pl.lit(v) for k, v in lits.items()}))
     return pl.concat(map(as_seeds, parts))
 
 
 def beyond(rows: pl.DataFrame, x: np.ndarray, sign: int) -> np.ndarray:
-    """``P · weight`` above x (1), or below -x (-1), of one replicate.
+    """``P · weight`` above x (1), or below -x (-1), of one seed.
 
     Outliers are steps, and all else goes through the midpoints of its steps.
     """
@@ -188,10 +173,10 @@ def beyond(rows: pl.DataFrame, x: np.ndarray, sign: int) -> np.ndarray:
 
 
 def counts_per_power(spectra: Spectra, least: float, grid: np.ndarray) -> pl.DataFrame:
-    """How many eigenvalues of the bulk lie within half a power of ten of each place, a curve per replicate.
+    """How many eigenvalues of the bulk lie within half a power of ten of each place, a curve per seed.
 
     Args:
-        spectra: of budgets.
+        spectra: with their outliers.
         least: an axis of powers of ten is linear within it.
         grid: places. Those of a series have its outliers among them.
 
@@ -205,9 +190,9 @@ def counts_per_power(spectra: Spectra, least: float, grid: np.ndarray) -> pl.Dat
         x = np.unique(np.concatenate([grid, alone.to_numpy()]))
         marks = np.histogram(alone.to_numpy(), np.append(x, np.inf))[0]
         at = signed_log(x, least)
-        for (replicate,), rows in series.group_by("replicate", maintain_order=True):
+        for (seed, _), rows in series.group_by("seed", "draw", maintain_order=True):
             bulk = rows.filter(pl.col("outlier") == 0)
-            measure = signed_log(bulk["node"], least), bulk["share"].to_numpy()
+            measure = signed_log(bulk["node"], least), bulk["weight"].to_numpy()
             right, left = weight_below(at + 0.5, *measure), weight_below(at - 0.5, *measure)
             (right_low, right_high), (left_low, left_high) = (weight_bounds(at + h, *measure) for h in (0.5, -0.5))
             size = float(rows["size"][0])
@@ -219,14 +204,20 @@ def counts_per_power(spectra: Spectra, least: float, grid: np.ndarray) -> pl.Dat
                 "marks": marks,
             }
             made = pl.DataFrame(columns).with_columns(
-                panel=pl.lit(name), series=pl.lit(name), line=pl.lit(line), seed=pl.lit(replicate)
+                panel=pl.lit(name), series=pl.lit(name), line=pl.lit(line), seed=pl.lit(seed)
             )
             parts.append(as_seeds(made).with_columns(made.select("low", "high", "marks")))
-    return pl.concat(parts)
+    # The bounds hold for each draw, and so for the mean of those of a seed.
+    return (
+        pl.concat(parts)
+        .group_by(*(name for name in SEED_SCHEMA if name != "value"), maintain_order=True)
+        .agg(pl.col("value", "low", "high").mean(), pl.col("marks").first())
+        .select(*SEED_SCHEMA, "low", "high", "marks")
+    )
 
 
 def bounded_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
-    """Means of ``value``, ``low`` and ``high`` over replicates, as ``POINT_SCHEMA`` with ``marks``.
+    """Means of ``value``, ``low`` and ``high`` over seeds, as ``POINT_SCHEMA`` with ``marks``.
 
     For a logarithmic axis that ends at ``floor``: means below it are null, and the lower end of a band is clipped.
     """
@@ -246,9 +237,9 @@ def bounded_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
 
 
 def range_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
-    """Mean, lowest and highest over replicates, as ``POINT_SCHEMA``: for a logarithmic axis that ends at ``floor``.
+    """Mean, lowest and highest over seeds, as ``POINT_SCHEMA``: for a logarithmic axis that ends at ``floor``.
 
-    Means below it are null, and the lower end of a band is clipped to it. One replicate has no band.
+    Means below it are null, and the lower end of a band is clipped to it. One seed has no band.
     """
     value = pl.col("value")
     several = pl.len() > 1

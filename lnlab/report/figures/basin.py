@@ -34,7 +34,7 @@ class Basin(Figure):
     x: Axis
     title: str
     best: BetterEnd
-    replicate: tuple[str, str] = ("run", "")
+    replicate: str = "run"
 
     @property
     def marks(self) -> tuple[str, str]:

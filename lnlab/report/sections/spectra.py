@@ -1,22 +1,17 @@
-"""Spectra of curvature: log-densities with one kernel and a rug of outliers, and numbers of eigenvalues beyond x."""
+"""Spectra of curvature: numbers of eigenvalues in powers of ten, with outliers as sticks, and numbers beyond x."""
 
-import math
-from collections import Counter
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
 
 import numpy as np
 import polars as pl
-from pydantic import Field
 
 from lnlab.analyse.quantities.spectra import LOSS_UNIT
-from lnlab.analyse.statistics.spectral_density import GRID_REACH, density_on_grid, papyan_width, signed_log
+from lnlab.analyse.statistics.spectral_density import signed_log
 from lnlab.keys import Json
-from lnlab.report.charts.axes import linear_axis, logarithmic_axis, signed_logarithmic_axis
+from lnlab.report.charts.axes import logarithmic_axis, signed_logarithmic_axis
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.spectra import (
-    Band,
     Spectra,
     beyond,
     collect_spectra,
@@ -24,26 +19,22 @@ from lnlab.report.data.spectra import (
     spectrum_curves,
 )
 from lnlab.report.figures.lines import Lines
-from lnlab.report.figures.spectrum import REPLICATES, SpectrumFigure, StickFigure
+from lnlab.report.figures.spectrum import StickFigure
 from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Section, sections
 from lnlab.report.words.spectral_words import matrix_in_words
 from lnlab.report.words.statistic import MEAN_AND_BOUNDS, MEAN_AND_RANGE
 from lnlab.report.words.wording import (
     MAX_NAMED,
-    count_noun,
     format_number,
     format_short,
     join_words,
     moment_in_words,
     two_at_most,
 )
+from lnlab.seed_words import seed_word
 from lnlab.tables import Results
 
-_MAX_KERNELS = 400
-"""Kernels that lie side by side on the axis at most: a finer one would be lost on the page."""
-_LEAST_HEIGHT = 0.1
-"""The least density that is drawn, as a share of the height of a single eigenvalue."""
 _DECADES, _POINTS = 4, 160
 """Decades below the largest eigenvalue, under which float32 is near its noise, and places on the axis."""
 _LEAST_COUNT = 0.1
@@ -61,93 +52,19 @@ def spectral_density(
     operator: str = "hessian",
     scope: str = "all",
     where: dict[str, Json] | None = None,
-    width: Annotated[float, Field(gt=0)] | None = None,
-    band: Band = "seeds",
 ) -> Section:
-    """``p(t) = Σ_j w_j N(t; θ_j, σ²)``: log-density, one panel per variant, one σ for all (Ghorbani et al., 2019).
+    """``∫ p(t) dt`` over a power of ten: how many eigenvalues lie there, one panel per variant (Ghorbani et al., 2019).
 
-    ``width`` is σ, in units of the eigenvalues; by default it is Papyan's (2018) of the narrowest spectrum, but
-    no less than a 400th of the widest. Ticks below are outliers where they can be told, else both ends. ``band`` is
-    over seeds, over the start vectors of one seed (``draws``), or over the ``parts`` of its batches. Where a run has
-    spectra at several steps, each step has a panel; of more than four, the first and the last have.
-
-    Spectra by a budget of products need no kernel, unless ``width`` is given: outliers are sticks, and the bulk is one
-    curve on an axis of powers of ten, through the midpoints of the steps of its cumulative density. The band is what
-    these steps allow.
+    Outliers are sticks, and the bulk is one curve on an axis of powers of ten, through the midpoints of the steps of
+    its cumulative density, so that it needs no kernel. The band is what these steps allow. Where a run has spectra at
+    several steps, each step has a panel; of more than four, the first and the last have.
     """
-    spectra = collect_spectra(results, where or {}, operator, scope, band)
+    spectra = collect_spectra(results, where or {}, operator, scope)
     name = matrix_in_words(operator, scope)
     if spectra.rows.is_empty():
         return _unmeasured(spectra, name)
-    if spectra.by_budget and width is None and float(spectra.rows["node"].abs().max() or 0.0):  # type: ignore[arg-type]
-        return _sticks_and_bulk(spectra, name, band)
-    ends = spectra.rows.group_by("series", "replicate", maintain_order=True).agg(
-        low=pl.col("node").min(),
-        high=pl.col("node").max(),
-        steps=pl.len() // pl.col("draw").n_unique(),
-        whole=pl.len() == pl.col("size").first(),
-    )
-    low, high = float(spectra.rows["node"].min()), float(spectra.rows["node"].max())  # type: ignore[arg-type]
-    # one width for all variants, by the narrowest of their spectra
-    widths = [papyan_width(a, b, max(2, min(m, 100))) for a, b, m in ends.select("low", "high", "steps").iter_rows()]
-    sigma = width or max(min(widths), (high - low) / _MAX_KERNELS) or 1.0
-    left, right = low - GRID_REACH * sigma, high + GRID_REACH * sigma
-    # one and a half places to a standard deviation of the kernel: no peak falls between two
-    grid = np.linspace(left, right, min(1200, max(200, math.ceil(1.5 * (right - left) / sigma))))
-    seeds = spectrum_curves(spectra, None, grid, lambda rows: density_on_grid(grid, rows["node"], rows["share"], sigma))
-    sizes = sorted(spectra.rows["size"].unique().to_list())
-    floor = _LEAST_HEIGHT / ((sizes[-1] or 1) * sigma * math.sqrt(2 * math.pi))
-    curves = spectra.figure(seeds, floor)
-    top = max(curves.points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
-    outlying = spectra.rows.filter(pl.col("outlier") != 0)
-    if outlying.is_empty():
-        marked = ends.unpivot(index="series", on=["low", "high"], value_name="node").select("series", "node")
-        marks = "Ticks: both ends of each spectrum."
-    else:
-        marked = outlying.select("series", "node")
-        marks = (
-            "Ticks: outliers of every draw, that is, outer Ritz values with a residual of at most a tenth of the "
-            "distance to the next."
-        )
-    # a place of the grid has the marks that lie nearest to it, which is less than a kernel away
-    places = {
-        of: ((column - grid[0]) / (grid[1] - grid[0])).round().cast(pl.Int64)
-        for of, column in (("marks", marked["node"]), ("points", curves.points["x"]))
-    }
-    counts = Counter(zip(marked["series"], places["marks"], strict=True))
-    at_places = [counts[at] for at in zip(curves.points["series"], places["points"], strict=True)]
-    with_marks = replace(curves, points=curves.points.with_columns(pl.Series("marks", at_places, dtype=pl.Int64)))
-    size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    draws = count_noun(spectra.rows["draw"].n_unique(), "start vector")
-    nodes = f"{draws}, {round(spectra.rows.height / ends.height)} nodes in all,"
-    return SpectrumFigure(
-        data=with_marks,
-        x=linear_axis("eigenvalue", [left, right]),  # its unit would run into that of the next panel
-        y=logarithmic_axis("density (log scale)", [floor, top]),
-        statistic=MEAN_AND_RANGE,
-        replicate=REPLICATES[band],
-        subject=f"Density of the {size} eigenvalues of the {name}, in {fill_units(LOSS_UNIT)}, from "
-        f"{'every eigenvalue' if ends['whole'].all() else nodes} smoothed by a normal kernel of standard deviation "
-        f"{format_short(sigma)} in every panel",
-        notes=(
-            f"Densities below a tenth of one eigenvalue are not drawn.{spectra.steps_sentence}",
-            marks,
-        ),
-        shows=f"Densities of the eigenvalues of the {name}, on a logarithmic scale, for {join_words(spectra.names)}",
-        finding=_reach_sentence(spectra, name),
-        headings={
-            "panel": "variant",
-            "x": "eigenvalue",
-            **estimate_headings("density", "lowest drawn", "highest", "curves"),
-            "marks": "ticks",
-        },
-    ).section()
-
-
-def _sticks_and_bulk(spectra: Spectra, name: str, band: Band) -> Section:
-    """The section of spectra by budget."""
     radius = float(spectra.rows["node"].abs().max())  # type: ignore[arg-type]
-    noise = _NOISE_SHARE * radius
+    noise = _NOISE_SHARE * (radius or 1.0)
     least = 10 * noise  # the shaded part is then narrow, and can be seen
     x = signed_logarithmic_axis("eigenvalue (powers of ten on both sides of 0)", spectra.rows["node"], least)
     left, right = signed_log(x.domain, least)
@@ -157,13 +74,15 @@ def _sticks_and_bulk(spectra: Spectra, name: str, band: Band) -> Section:
     data = spectra.figure(counts, _LEAST_STICK)
     top = max(data.points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls(), default=1.0)
     sticks = spectra.rows.filter(pl.col("outlier") != 0).height
-    draws = sorted(spectra.rows.group_by("series", "replicate").len()["len"].unique().to_list())
-    nodes = f"{draws[0]}" if len(draws) == 1 else f"{draws[0]} to {draws[-1]}"
+    counted = sorted(spectra.rows.group_by("series", "seed").len()["len"].unique().to_list())
+    nodes = f"{counted[0]}" if len(counted) == 1 else f"{counted[0]} to {counted[-1]}"
+    draws = spectra.rows["draw"].n_unique()
+    nodes += " nodes" if draws == 1 else f" nodes of {draws} start vectors"
     sizes = sorted(spectra.rows["size"].unique().to_list())
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     alone = (
         "Sticks of height 1: isolated eigenvalues, that is, outer Ritz values with a residual of at most a tenth of "
-        f"the distance to the next, of every {REPLICATES[band][0]}."
+        f"the distance to the next, of every {seed_word()}."
         if sticks
         else "No eigenvalue is known to be isolated: there are no sticks."
     )
@@ -174,13 +93,12 @@ def _sticks_and_bulk(spectra: Spectra, name: str, band: Band) -> Section:
         y=logarithmic_axis("eigenvalues per power of ten (log scale)", [_LEAST_STICK, 1.0, top]),
         noise=noise,
         statistic=MEAN_AND_BOUNDS,
-        replicate=REPLICATES[band],
-        subject=f"The {size} eigenvalues of the {name}, in {fill_units(LOSS_UNIT)}, from {nodes} nodes: number "
+        subject=f"The {size} eigenvalues of the {name}, in {fill_units(LOSS_UNIT)}, from {nodes}: number "
         "within half a power of ten on either side, from the midpoints of the cumulative density's steps, without a "
         "kernel",
         notes=(
             "Bounds: Gauss quadrature, with a step at each node; every spectrum with these moments lies between them. "
-            "They hold for one start vector and are no interval over draws.",
+            "They hold for each start vector and are no interval over draws.",
             alone,
             f"Shaded: within {format_short(noise)} of 0, float32 products are rounding errors. The axis is linear "
             f"within {format_short(least)} of 0."
@@ -205,15 +123,14 @@ def cumulative_spectrum(
     operator: str = "hessian",
     scope: str = "all",
     where: dict[str, Json] | None = None,
-    band: Band = "seeds",
 ) -> Section:
     """``P Σ w_j over θ_j > x``, and over θ_j < -x: numbers of eigenvalues, both axes logarithmic (Papyan, 2018).
 
     As most eigenvalues are near 0, the usual distribution function is a step there; counted from its ends it shows
     both. It has no kernel: outliers are steps, and all else is read through the midpoints of the steps of the
-    quadrature, which is two to three times as close. ``band`` is as in ``spectral_density``.
+    quadrature, which is two to three times as close.
     """
-    spectra = collect_spectra(results, where or {}, operator, scope, band)
+    spectra = collect_spectra(results, where or {}, operator, scope)
     name = matrix_in_words(operator, scope)
     radius = spectra.rows["node"].abs().max()
     if spectra.rows.is_empty() or not isinstance(radius, float) or not radius:
@@ -241,7 +158,6 @@ def cumulative_spectrum(
         x=logarithmic_axis(f"x, {fill_units(LOSS_UNIT)}", [seeds["x"].min(), x[-1]]),  # type: ignore[list-item]
         y=logarithmic_axis("eigenvalues beyond x (log scale)", [_LEAST_COUNT, top]),
         statistic=MEAN_AND_RANGE,
-        replicate=REPLICATES[band],
         outlines=True,
         subject=f"Number of eigenvalues of the {name} above x and below −x: P times the quadrature weight there, "
         "without a kernel, in steps at outliers and through the midpoints of its steps elsewhere; both axes are "
@@ -264,7 +180,7 @@ def cumulative_spectrum(
 
 def _reach_sentence(spectra: Spectra, name: str) -> str:
     """The sentence on the smallest and the largest node of each variant, as means over its spectra."""
-    ends = spectra.rows.group_by("series", "replicate", maintain_order=True).agg(
+    ends = spectra.rows.group_by("series", "seed", maintain_order=True).agg(
         low=pl.col("node").min(), high=pl.col("node").max()
     )
     spans = []
@@ -297,9 +213,7 @@ def _beyond_narrowest_sentence(spectra: Spectra, name: str) -> str:
     beyond = pl.col("size") * pl.col("share") * (pl.col("node").abs() > radii[narrowest])
     parts = []
     for variant in (other for other in radii if other != narrowest):
-        counts = (
-            spectra.of(variant).group_by("replicate", maintain_order=True).agg(beyond.sum().alias("count"))["count"]
-        )
+        counts = spectra.of(variant).group_by("seed", maintain_order=True).agg(beyond.sum().alias("count"))["count"]
         parts.append(f"{format_number(float(counts.mean()))} {spectra.place(variant)}")  # type: ignore[arg-type]
     if not parts:
         return f"No eigenvalue of the {name} lies beyond ±{format_short(radii[narrowest])}"

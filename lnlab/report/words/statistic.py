@@ -22,7 +22,7 @@ class Statistic:
     centre: str
     spread: str
 
-    def sentence(self, points: pl.DataFrame, marks: str, shown: str = "", *, of: str = "seed", among: str = "") -> str:
+    def sentence(self, points: pl.DataFrame, marks: str, shown: str = "", *, of: str = "seed") -> str:
         """The sentence of a caption: ``Lines: geometric mean over 10 seeds; band: 95 % Student interval``.
 
         Args:
@@ -30,11 +30,10 @@ class Statistic:
             marks: what shows the number. Empty in a table.
             shown: what shows the spread, in the singular. Empty if nothing does.
             of: a replicate, in the singular.
-            among: of what the replicates are, with a space in front.
         """
-        counted = f"{self.centre} over {replicates(points, of)}{among}"
+        counted = f"{self.centre} over {replicates(points, of)}"
         if points["n"].max() == 1:  # the mean of one number is that number
-            counted = f"one {seed_word() if of == 'seed' else of}{among}"
+            counted = f"one {seed_word() if of == 'seed' else of}"
         if shown:
             absent = f", no {_ABSENT.get(shown, shown)}"
             counted += f"; {shown}: {self.spread}" if points["low"].count() else absent

@@ -1,25 +1,17 @@
-"""What a sublayer computes in each variant, as a table of formulas, or whole models as boxes and arrows."""
+"""Whole models as boxes and arrows, and the sublayers in them opened."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import polars as pl
 
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.report.data.labels import label_series
 from lnlab.report.figures.drawing import ModuleGraph, diagram_data
-from lnlab.report.section import Section, Table, sections
-from lnlab.report.words.placement_formulas import printed_formula, stated_formulas, without_norms
-from lnlab.report.words.wording import count_noun, join_words
-from lnlab.select.select import runs_with
-from lnlab.select.settings import settings_of
-from lnlab.setting import STACKS
-from lnlab.tables import Results
+from lnlab.report.section import Section, sections
+from lnlab.report.words.wording import count_noun
 
-_HEADINGS = {"variant": "variant", "formula": "sublayer", "norm": "norm", "init": "initialization"}
-_HEADINGS_OF_MODULES = {
+_HEADINGS = {
     "panel": "panel",
     "box": "box",
     "detail": "size",
@@ -27,79 +19,24 @@ _HEADINGS_OF_MODULES = {
     "parameters": "parameters",
     "times": "times",
 }
-_SUBJECT = (
-    "One sublayer f, attention or feed-forward, on the residual stream x; x_in is the stream below the layer. A layer "
-    "has two or three sublayers"
-)
-_NO_NORM = "none"
-
-
-@dataclass(frozen=True)
-class Design:
-    """What the drawing of a sublayer depends on, and the initialization.
-
-    Attributes:
-        placement: its kind.
-        norm: its kind.
-        init: its kind.
-    """
-
-    placement: str
-    norm: str
-    init: str
 
 
 @sections.register("architecture")
-def architecture(
-    results: Results,
-    formulas: Mapping[str, str],
-    models: Mapping[str, Json],
-    *,
-    where: dict[str, Json] | None = None,
-    whole: bool = False,
-) -> Section:
-    """``x = norm(x + f(x))``: what a sublayer of each variant computes (Xiong et al., 2020, Figure 1).
+def architecture(models: Mapping[str, Json], *, where: dict[str, Json] | None = None) -> Section:
+    """``tokens -> layers -> logits``: whole models, module by module as they are built (Xiong et al., 2020, Figure 1).
 
-    A row has the formula with which the variant's placement is registered. Variants that differ in nothing but sizes
-    or training have one row; where the two stacks of a model differ, each has its own. ``whole`` draws each model
-    that differs in its modules instead, as boxes and arrows from its tokens to its output,
-    with attention and feed-forward network opened.
+    Each model of the selection that differs in its modules is drawn as boxes and arrows. A second figure has attention
+    and feed-forward network opened, equal ones once.
     """
-    if whole:
-        return _whole_models(models.get(canonical(where or {}), ()))
-    designs = _named_designs(results, where or {})
-    rows = []
-    for name, design in designs:
-        stated_of_design = stated_formulas(formulas.get(design.placement, ""))
-        if not stated_of_design:
-            what = f"{design.placement!r} states no formula of a sublayer f in the first line of its documentation"
-            raise ReportError(Issue("unsupported", "placement", what, "write one, such as ``x = norm(x + f(x))``"))
-        for number, stated in enumerate(stated_of_design, 1):
-            title = name if number == 1 else f"{name} ({number})"
-            formula = without_norms(stated) if design.norm == _NO_NORM else stated
-            rows.append(
-                {
-                    "variant": title,
-                    "formula": f"x = {printed_formula(formula)}",
-                    "norm": design.norm,
-                    "init": design.init,
-                }
-            )
-    kinds = list(dict.fromkeys(row["formula"] for row in rows))
-    finding = f"{count_noun(len(kinds), 'way')} to pass a sublayer: {join_words(kinds)}"
-    return Section(finding, tables=(Table(pl.DataFrame(rows), _HEADINGS, _SUBJECT),))
-
-
-def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
-    """Two figures: the stacks of all models, and the sublayers in them opened, equal ones once."""
-    if not models:
+    drawn_models = models.get(canonical(where or {}), ())
+    if not drawn_models:
         what = "this report has no boxes of whole models"
         raise ReportError(Issue("not-found", "architecture", what, "write it again with lnlab report"))
     stacks: list[Mapping[str, Json]] = []
     opened: dict[str, Mapping[str, Json]] = {}
     rows = []
     words = []
-    for model in models:
+    for model in drawn_models:
         said = []
         for panel in model["panels"]:
             is_stack = bool(panel["frames"])
@@ -166,30 +103,9 @@ def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
                 subject=subject,
                 shows=shows,
                 finding=finding,
-                headings=_HEADINGS_OF_MODULES,
+                headings=_HEADINGS,
             )
         )
-    return Section(f"{count_noun(len(models), 'model')} drawn whole, and the sublayers in them opened", tuple(figures))
-
-
-def _named_designs(results: Results, where: Mapping[str, Json]) -> list[tuple[str, Design]]:
-    """The designs of a selection, each once, named by what varies among the first runs that have them."""
-    runs = runs_with(results, where)
-    first: dict[tuple[tuple[str, Design], ...], str] = {}
-    settings = settings_of(results).by_variant
-    for run, variant in runs.select("run", "variant").iter_rows():
-        setting = settings[variant].parts
-        by_design: dict[Design, str] = {}  # once where the stacks agree
-        for stack in STACKS:
-            if parts := setting.get(stack):
-                design = Design(parts["placement"]["kind"], parts["norm"]["kind"], str(setting["init"]["kind"]))
-                by_design.setdefault(design, stack)
-        first.setdefault(tuple((stack, design) for design, stack in by_design.items()), run)
-    chosen = runs.filter(pl.col("run").is_in(list(first.values())))
-    _, _, labels = label_series(results, chosen, "")
-    names = dict(labels.select("run", "series").iter_rows())
-    return [
-        (names[run] if len(designs) == 1 else f"{names[run]}, {stack}", design)
-        for designs, run in first.items()
-        for stack, design in designs
-    ]
+    return Section(
+        f"{count_noun(len(drawn_models), 'model')} drawn whole, and the sublayers in them opened", tuple(figures)
+    )
