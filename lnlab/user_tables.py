@@ -2,7 +2,7 @@
 
 The encoding is that of the file's byte-order mark, else UTF-8 or UTF-16 where the bytes are such, else Windows-1252, of
 which Latin-1 text is a part. The separator is the one that gives the header the columns asked for, and every row as
-many cells. The detected format is part of the table, so that it can be shown.
+many cells.
 """
 
 import csv
@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -42,31 +42,13 @@ _PACKED = (
     (_ZIP, "a zip archive"),
 )
 _NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
-_SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _STATED_SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n')
-
-
-@dataclass(frozen=True)
-class UserTable:
-    """A table as it was read.
-
-    Attributes:
-        path: of its file.
-        columns: the cells of each column asked for, as stripped text. Empty where there is none.
-        rows: how many there are.
-        dialect: how the file was read, in words. Empty for Parquet.
-    """
-
-    path: Path
-    columns: dict[str, list[str]]
-    rows: int
-    dialect: str = ""
 
 
 def read_columns(
     path: Path, columns: Collection[str], *, separator: str | None = None, encoding: str | None = None
-) -> UserTable:
-    """The named columns of a table.
+) -> dict[str, list[str]]:
+    """The cells of the named columns of a table, as stripped text. Empty where there is none.
 
     Args:
         path: ends in ``.csv``, ``.tsv`` (tabs and no quotes) or ``.parquet``.
@@ -81,17 +63,13 @@ def read_columns(
     if ending not in ENDINGS:
         what = f"is not a {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file"
         raise LabError(Issue("unsupported", str(path), what, "save the table as one of these"))
-    content = read_user_file(path, "table", LARGEST_TABLE)
-    refuse_packed(path, content)
-    refuse_long(path, content)
+    content = read_table_file(path)
     if ending == ".parquet":
         return _parquet(path, content, columns)
-    names, rows, dialect = _text_rows(
-        path, content, columns, separator=separator, encoding=encoding, quoted=ending == ".csv"
-    )
+    quoted = ending == ".csv"
+    names, rows = _text_rows(path, content, columns, separator=separator, encoding=encoding, quoted=quoted)
     _require(path, names, columns)
-    cells = {name: [row[names.index(name)] for row in rows] for name in columns}
-    return UserTable(path, cells, len(rows), dialect)
+    return {name: [row[names.index(name)] for row in rows] for name in columns}
 
 
 def text_frame(path: Path, content: bytes, columns: Collection[str]) -> "pl.DataFrame":
@@ -107,7 +85,7 @@ def text_frame(path: Path, content: bytes, columns: Collection[str]) -> "pl.Data
     """
     import polars as pl  # late: corpora are registered here, and no mistake in a spec waits for frames
 
-    names, rows, _ = _text_rows(path, content, columns)
+    names, rows = _text_rows(path, content, columns)
     named = [name for name in names if name]  # a frame's index has no name
     _require(path, names, named)
     cells = dict(zip(names, zip(*rows, strict=True), strict=True))
@@ -124,9 +102,9 @@ def _text_rows(
     separator: str | None = None,
     encoding: str | None = None,
     quoted: bool = True,
-) -> tuple[list[str], list[list[str]], str]:
-    """The header, the rows as stripped cells, and how the file was read, in words."""
-    text, code = _decoded(path, content, encoding)
+) -> tuple[list[str], list[list[str]]]:
+    """The header, and the rows as stripped cells."""
+    text = _decoded(path, content, encoding)
     if stated := _STATED_SEPARATOR.match(text):  # as Excel writes it for itself
         text, separator = text[stated.end() :], separator or stated[1]
     chosen = separator or ("\t" if path.suffix.lower() == ".tsv" else _separator(path, text, columns))
@@ -141,20 +119,24 @@ def _text_rows(
         raise LabError(
             Issue("out-of-range", str(path), "has no rows below its header", "write one row for each example")
         )
-    dialect = f"{_NAMES[code]}, {_SEPARATOR_NAMES.get(chosen, repr(chosen))}"
-    return names, [[cell.strip() for cell in row] for _, row in rows], dialect
+    return names, [[cell.strip() for cell in row] for _, row in rows]
 
 
-def refuse_long(path: Path, content: bytes) -> None:
-    """Refuse a table with more rows than fit in memory, by its line ends or its footer, before its rows are read.
+def read_table_file(path: Path) -> bytes:
+    """The bytes of a table. Of its rows nothing is read but their number, by its line ends or its footer.
 
     Args:
         path: of the file. ``.parquet`` has a footer.
-        content: its bytes.
 
     Raises:
-        LabError: it has too many.
+        LabError: it cannot be read, has more rows than fit in memory, or is packed: gzip, bzip2, xz, Zstandard, or a
+            zip archive such as a spreadsheet.
     """
+    content = read_user_file(path, "table", LARGEST_TABLE)
+    for mark, name in _PACKED:
+        if content.startswith(mark):
+            remedy = "unpack it, or save a spreadsheet as CSV" if mark == _ZIP else "unpack it"
+            raise LabError(Issue("damaged", str(path), f"is {name}", remedy))
     rows = content.count(b"\n")
     if path.suffix.lower() == ".parquet":
         import polars as pl  # late: corpora are registered here, and no mistake in a spec waits for frames
@@ -162,28 +144,21 @@ def refuse_long(path: Path, content: bytes) -> None:
         rows = 0
         with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):  # its reader says so
             rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
-    if rows > MOST_ROWS:
-        what = f"has {rows:,} rows; at most {MOST_ROWS:,} are read"
-        raise LabError(Issue("too-large", str(path), what, "keep every tenth step, or leave out rows"))
+    refuse_many(rows, "rows", str(path), "keep every tenth step, or leave out rows")
+    return content
 
 
-def refuse_packed(path: Path, content: bytes) -> None:
-    """Refuse a compressed file that is named as a table.
-
-    Args:
-        path: of the file, for the message.
-        content: its bytes.
+def refuse_many(number: int, what: str, place: str, remedy: str) -> None:
+    """Refuse more rows or numbers than fit in memory.
 
     Raises:
-        LabError: it is gzip, bzip2, xz, Zstandard, or a zip archive such as a spreadsheet.
+        LabError: there are too many.
     """
-    for mark, name in _PACKED:
-        if content.startswith(mark):
-            remedy = "unpack it, or save a spreadsheet as CSV" if mark == _ZIP else "unpack it"
-            raise LabError(Issue("damaged", str(path), f"is {name}", remedy))
+    if number > MOST_ROWS:
+        raise LabError(Issue("too-large", place, f"has {number:,} {what}; at most {MOST_ROWS:,} are read", remedy))
 
 
-def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
+def _parquet(path: Path, content: bytes, columns: Collection[str]) -> dict[str, list[str]]:
     import polars as pl  # late: corpora are registered here, and no mistake in a spec waits for frames
 
     nested = {pl.List: "lists", pl.Array: "lists", pl.Struct: "records", pl.Object: "objects", pl.Binary: "bytes"}
@@ -205,7 +180,7 @@ def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
         raise LabError(
             Issue("unreadable", str(path), f"cannot be read as a Parquet table: {reason[:120]}", "write the file again")
         ) from error
-    return UserTable(path, cells, frame.height)
+    return cells
 
 
 def _require(path: Path, names: Sequence[str], columns: Collection[str]) -> None:
@@ -216,8 +191,7 @@ def _require(path: Path, names: Sequence[str], columns: Collection[str]) -> None
             raise LabError(Issue("duplicate", str(path), f"has two columns '{column}'", "rename one of them"))
 
 
-def _decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, str]:
-    """The text, and its encoding."""
+def _decoded(path: Path, content: bytes, encoding: str | None) -> str:
     code = encoding or _encoding(path, content)
     mark = next((mark for mark, name in _MARKS if content.startswith(mark) and name == code), b"")
     codec = code
@@ -234,7 +208,7 @@ def _decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, str
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise LabError(Issue("not-text", str(path), f"line {line} holds a NUL", "it is no text: write the table again"))
-    return text, code
+    return text
 
 
 def _encoding(path: Path, content: bytes) -> str:
@@ -244,11 +218,9 @@ def _encoding(path: Path, content: bytes) -> str:
     if (sample := content[:4096]).count(0) * 3 > len(sample):  # of Western text every second byte is 0
         return "utf-16"
     for name in ("utf-8", "cp1252"):
-        try:
+        with suppress(UnicodeDecodeError):
             content.decode(name)
-        except UnicodeDecodeError:
-            continue
-        return name
+            return name
     what = "is neither UTF-8, UTF-16 nor Windows-1252"
     remedy = f"convert it to UTF-8, or name its encoding: {', '.join(get_args(Encoding))}"
     raise LabError(Issue("damaged", str(path), what, remedy))
@@ -264,7 +236,7 @@ def _separator(path: Path, text: str, columns: Collection[str]) -> str:
     for separator in SEPARATORS:
         rows: list[list[str]] = []
         with suppress(LabError):  # said when the table is read by the separator that its header has
-            rows += (row for _, row in _records(path, text, separator, quoted=True, most=_SAMPLE) if row)
+            rows += (row for _, row in islice(_records(path, text, separator, quoted=True), _SAMPLE) if row)
         names = [name.strip() for name in rows[0]] if rows else []
         whole = sum(len(row) == len(names) for row in rows)
         if len(names) > 1 or (columns and set(columns) <= set(names)):
@@ -278,22 +250,16 @@ def _separator(path: Path, text: str, columns: Collection[str]) -> str:
     return max(fitting)[3]
 
 
-def _records(
-    path: Path, text: str, separator: str, *, quoted: bool, most: int | None = None
-) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, text: str, separator: str, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
     """Each row with the number of the line where it ends. An empty line is an empty row."""
     csv.field_size_limit(_LONGEST_CELL)  # by default 128 KiB, less than some texts have
     lines = io.StringIO(text, newline="")
     reader = csv.reader(
         lines, delimiter=separator, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True
     )
-    number = 0
     try:
         for row in reader:
             yield reader.line_num, row if len(row) > 1 or any(cell.strip() for cell in row) else []
-            number += 1
-            if number == most:
-                return
     except csv.Error as error:
         what = f"line {reader.line_num} is no row of a table: {error}"
         remedy = "double a quote within a quoted text, and close each"

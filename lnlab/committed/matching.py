@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from lnlab.keys import Json, canonical, digest
-from lnlab.store.plans import axes_frame
+from lnlab.select.axes import axes_frame
 from lnlab.tables import Results
 
 _Setting = Mapping[str, Json]

@@ -59,7 +59,7 @@ def _read(path: Path, _digest: str, text: str, label: str, separator: str | None
         table = read_columns(path, (text, label), separator=separator, encoding=encoding)
     except LabError as error:
         raise CorpusError(*error.issues) from error
-    rows = list(zip(table.columns[text], table.columns[label], strict=True))
+    rows = list(zip(table[text], table[label], strict=True))
     for number, (sentence, name) in enumerate(rows, start=1):
         if not sentence or not name:
             what = f"row {number} has no {'text' if not sentence else 'label'}"

@@ -265,10 +265,10 @@ def tables_of_rows(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Each table that has rows, its own columns and ``step`` in front."""
     tables = {}
     for table in rows["table"].unique(maintain_order=True):
-        schema: dict[str, Any] = {"step": pl.Int64, **table_schema(table)}
+        schema = pl.Schema({"step": pl.Int64(), **table_schema(table)})
         present = rows.filter(pl.col("table") == table).rename({"source": "measurement"})
-        missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in present.columns]
-        tables[table] = present.with_columns(missing).select(pl.col(n).cast(kind) for n, kind in schema.items())
+        lacking = [pl.lit(None).alias(name) for name in schema if name not in present.columns]
+        tables[table] = present.with_columns(lacking).select(list(schema)).cast(schema)
     return tables
 
 

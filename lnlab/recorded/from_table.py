@@ -16,7 +16,7 @@ from lnlab.recorded.runs import RecordedRun
 from lnlab.recorded.settings import nested_settings, split_and_quantity
 from lnlab.specfile.values import value_label
 from lnlab.tables import ENDED_STATUSES, table_schema
-from lnlab.user_tables import MOST_ROWS
+from lnlab.user_tables import refuse_many
 
 STATUSES = {
     **dict.fromkeys(("finished", "completed", "complete", "success"), "finished"),
@@ -30,6 +30,7 @@ STATUSES = {
 _STATUS_COLUMNS = ("status", "state", "State")
 """Columns in which MLflow, Optuna and Weights & Biases keep these words."""
 _ROWS_SHOWN = 3
+_TOO_LONG = ("numbers", "from_frame", "keep every tenth step, or name fewer columns in values=")
 _NAME, _STEP, _VALUE = "\0name", "\0step", "\0value"
 """Columns of the long table, called as no column is."""
 
@@ -67,7 +68,7 @@ def runs_of_table(
             _refuse(f"there is no column '{name}'", nearest(name, rows.columns) + more * (name == seed))
     if rows.is_empty():
         _refuse("the table has no rows", "give one a run, or one a run and step")
-    _refuse_long(rows.height, len(values or ()))
+    refuse_many(rows.height * max(len(values or ()), 1), *_TOO_LONG)
     rows = typed_frames([rows], [""], None)[0]
     rows = rows.with_columns(_whole_numbers(rows, seed, "seed"))
     if step is not None:
@@ -78,7 +79,7 @@ def runs_of_table(
     if cluster is not None:
         _refuse_several_clusters(rows, seed, cluster)
     measured = _measured(rows, keys, [*identifying, status, cluster], values, over_steps=step is not None)
-    _refuse_long(rows.height, len(measured))
+    refuse_many(rows.height * len(measured), *_TOO_LONG)
     rows = _joined(rows, identifying, measured, others=values is None)
     names = _splits_and_quantities(measured, split or {})
     runs = []
@@ -101,13 +102,6 @@ def runs_of_table(
         )
         runs.append(run)
     return runs
-
-
-def _refuse_long(rows: int, columns: int) -> None:
-    if (numbers := rows * max(columns, 1)) > MOST_ROWS:
-        what = f"the table has {numbers:,} numbers; at most {MOST_ROWS:,} are read"
-        remedy = "keep every tenth step, or name fewer columns in values="
-        raise LabError(Issue("too-large", "from_frame", what, remedy))
 
 
 def _as_frame(table: Any) -> pl.DataFrame:

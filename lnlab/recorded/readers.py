@@ -25,7 +25,7 @@ from lnlab.recorded.mlflow_store import DATABASES, mlflow_folders, read_mlflow_d
 from lnlab.recorded.run_names import RunNames
 from lnlab.recorded.settings import leaves
 from lnlab.recorded.source import Source, yaml_mapping
-from lnlab.user_tables import LARGEST_TABLE, refuse_long, refuse_packed, text_frame
+from lnlab.user_tables import read_table_file, text_frame
 from lnlab.userfiles import read_user_file
 
 Mark = Literal[",", "."]
@@ -150,9 +150,7 @@ def _sources(path: Path, columns: Collection[str]) -> Iterator[Source]:
         remedy = f"give a file that ends with {', '.join(READABLE)}, or a folder of TensorBoard or MLflow"
         raise LabError(Issue("unreadable", str(path), f"ends with '{path.suffix}'", remedy))
     else:
-        content = read_user_file(path, "table", LARGEST_TABLE)
-        refuse_packed(path, content)
-        refuse_long(path, content)
+        content = read_table_file(path)
         files = [(path, content)]
         try:
             rows = _READERS[ending](content) if ending in _READERS else text_frame(path, content, columns)

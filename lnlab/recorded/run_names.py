@@ -31,23 +31,23 @@ class RunNames:
 
     pattern: str
 
-    @property
-    def fields(self) -> list[str]:
-        """The names of its fields, in order."""
-        return _FIELD.findall(self.pattern)
-
     def __post_init__(self) -> None:
-        fields = self.fields
-        if not fields or any(not name.strip() for name in fields):
-            raise self._refused("has no named field", "write {name} where the names of runs differ: {placement}-{seed}")
-        if re.search(r"[{}]", _FIELD.sub("", self.pattern)):
-            raise self._refused("has a brace without its partner", "write each field as {name}")
-        if len(set(fields)) < len(fields):
-            raise self._refused("has a field twice", "give each field a name of its own")
-        if "}{" in self.pattern:
-            raise self._refused(
-                "has two fields with nothing between them", "runs are told apart by what stands between"
-            )
+        fields = _FIELD.findall(self.pattern)
+        unnamed = not fields or any(not name.strip() for name in fields)
+        unpaired = re.search(r"[{}]", _FIELD.sub("", self.pattern))
+        flaws = (
+            (unnamed, "has no named field", "write {name} where the names of runs differ: {placement}-{seed}"),
+            (unpaired, "has a brace without its partner", "write each field as {name}"),
+            (len(set(fields)) < len(fields), "has a field twice", "give each field a name of its own"),
+            (
+                "}{" in self.pattern,
+                "has two fields with nothing between them",
+                "runs are told apart by what stands between",
+            ),
+        )
+        for found, what, remedy in flaws:
+            if found:
+                raise LabError(Issue("unreadable", "runs", f"the pattern '{self.pattern}' {what}", remedy))
 
     def read(self, name: str) -> dict[str, Json]:
         """The values of the fields in the name of a run.
@@ -55,6 +55,7 @@ class RunNames:
         Raises:
             LabError: it does not fit, or in more than one way, as ``pre-ln-1`` does ``{placement}-{variant}``.
         """
+        fields = _FIELD.findall(self.pattern)
         # The first and the last way to divide the name. If they agree there is no other.
         ways: list[tuple[str, ...]] = []
         end = "/".join(name.split("/")[-1 - self.pattern.count("/") :])
@@ -68,11 +69,8 @@ class RunNames:
                 raise LabError(Issue("unreadable", "runs", f"the name '{name}' does not fit '{self.pattern}'", remedy))
             ways.append(match.groups())
         if ways[0] != ways[1]:
-            shown = (" and ".join(f"{f} '{text}'" for f, text in zip(self.fields, way, strict=True)) for way in ways)
+            shown = (" and ".join(f"{f} '{text}'" for f, text in zip(fields, way, strict=True)) for way in ways)
             what = f"the name '{name}' fits '{self.pattern}' in two ways: {', or '.join(shown)}"
             remedy = "rename the runs, or write out in the pattern what they share"
             raise LabError(Issue("unreadable", "runs", what, remedy))
-        return {field: number_or_word(text) for field, text in zip(self.fields, ways[0], strict=True)}
-
-    def _refused(self, what: str, remedy: str) -> LabError:
-        return LabError(Issue("unreadable", "runs", f"the pattern '{self.pattern}' {what}", remedy))
+        return {field: number_or_word(text) for field, text in zip(fields, ways[0], strict=True)}

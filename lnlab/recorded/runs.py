@@ -21,8 +21,9 @@ from lnlab.keys import Json, canonical, digest
 from lnlab.recorded.folder import ROW_TABLES, RunFolder, tables_of_rows
 from lnlab.recorded.settings import leaves
 from lnlab.seed_words import UNIT
+from lnlab.select.axes import axes_frame
 from lnlab.specfile.values import value_label
-from lnlab.tables import CLUSTERS, ENDED_EARLY, TRAINED_ELSEWHERE, Results, frame, table_schema
+from lnlab.tables import CLUSTERS, ENDED_EARLY, TRAINED_ELSEWHERE, Results, table_schema
 
 STATISTICS = "statistics"
 """The setting that says what norms over batches used while they were measured."""
@@ -202,16 +203,14 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
     Args:
         runs: each of another setting or seed.
         axes: dotted paths that tell them apart. None means the paths that differ.
-
-    Raises:
-        LabError: two runs have the same settings and seed.
     """
-    refuse_one_run_twice(runs)
     longest = max((max(run.done, run.steps or 0) for run in runs), default=0)
     paths = varying_paths([run.settings for run in runs]) if axes is None else list(axes)
     whole = [replace(run, steps=longest if run.steps is None else run.steps) for run in runs]
-    tables: dict[str, list[pl.DataFrame]] = {table: [frame_without_rows(table)] for table in ROW_TABLES}
-    run_rows, axis_rows = [], []
+    schemas: dict[str, dict[str, Any]] = {table: {**_KEYS, **table_schema(table)} for table in ROW_TABLES}
+    tables = {table: [pl.DataFrame(schema=schema)] for table, schema in schemas.items()}
+    run_rows: list[dict[str, Any]] = []
+    points: dict[str, dict[str, Json]] = {}
     members: dict[str, set[int]] = {}
     for run in whole:
         if run.cluster is not None:
@@ -227,26 +226,12 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
         outcome |= {"reason": ENDED_EARLY.format(run.done, run.steps)} if early else {}
         run_rows.append({**keys, "trajectory": run.key, "steps": run.steps, "setting": setting, **outcome})
         flat = dict(leaves(run.settings))
-        for path in paths:
-            value = flat.get(path)
-            if isinstance(value, Mapping) and set(value) == {"kind"}:
-                value = value["kind"]
-            number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-            axis_rows.append(
-                {
-                    "run": run.key,
-                    "axis": path,
-                    "value": json.dumps(value),
-                    "number": number,
-                    "label": value_label(value),
-                }
-            )
+        points[keys["variant"]] = {path: flat.get(path) for path in paths}
         for table, rows in run.tables.items():
             own = [pl.lit(value, _KEYS[name]).alias(name) for name, value in keys.items()]
             if table == "curves":
                 own.append(pl.lit(run.key).alias("trajectory"))
-            schema = tables[table][0].schema
-            tables[table].append(rows.with_columns(own).select(pl.col(n).cast(k) for n, k in schema.items()))
+            tables[table].append(rows.with_columns(own).select(pl.col(n).cast(k) for n, k in schemas[table].items()))
     outcomes = {name: table_schema("outcomes")[name] for name in _OUTCOME}
     schema_of_runs: dict[str, Any] = {**table_schema("runs"), **outcomes, "done": pl.Int64}
     columns = {name: [row[name] for row in run_rows] for name in schema_of_runs}
@@ -254,12 +239,8 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
         table: pl.concat(frames).drop_nulls("value") if "value" in frames[0].columns else pl.concat(frames)
         for table, frames in tables.items()
     }
-    return Results(pl.DataFrame(columns, schema_of_runs), frame("axes", axis_rows), joined)
-
-
-def frame_without_rows(table: str) -> pl.DataFrame:
-    """An empty table with ``run variant seed step`` in front."""
-    return pl.DataFrame(schema={**_KEYS, **table_schema(table)})
+    axis_rows = axes_frame(points, ((row["run"], row["variant"]) for row in run_rows))
+    return Results(pl.DataFrame(columns, schema_of_runs), axis_rows, joined)
 
 
 def run_label(run: RecordedRun) -> str:

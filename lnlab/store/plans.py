@@ -16,7 +16,7 @@ from lnlab.compile.digests import Input, PlanIdentity
 from lnlab.errors import LabError, StoreError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
-from lnlab.specfile.values import value_label
+from lnlab.select.axes import axes_frame
 from lnlab.store import files
 from lnlab.store.records.checksummed import (
     CorruptFile,
@@ -251,23 +251,6 @@ def plan_frames(plan: "Plan") -> dict[str, pl.DataFrame]:
         "axes": axes_frame(plan.points, ((run.key, run.variant) for run in plan.runs)),
         "needs": _frame("needs", needs),
     }
-
-
-def axes_frame(points: Mapping[str, Mapping[str, Json]], runs: Iterable[tuple[str, str]]) -> pl.DataFrame:
-    """The table ``axes``: a row for each run and axis, with the value that the run's variant has there.
-
-    Args:
-        points: variant -> axis -> value.
-        runs: key and variant of each run.
-    """
-    cells = {
-        variant: [
-            (axis, canonical(value), float(value) if type(value) in (int, float) else None, value_label(value))
-            for axis, value in point.items()
-        ]
-        for variant, point in points.items()
-    }
-    return _frame("axes", ((run, *cell) for run, variant in runs for cell in cells[variant]))
 
 
 def _frame(table: str, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:

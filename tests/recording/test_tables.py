@@ -400,11 +400,9 @@ def test_a_table_of_more_numbers_than_a_page_holds_is_refused(tmp_path, monkeypa
     rows = pl.DataFrame({"opt": ["a"] * 4, "seed": range(4), "x": [1.0, 2, 3, 5], "y": [2.0, 3, 5, 7]})
     rows.write_csv(tmp_path / "t.csv")
     rows.write_parquet(tmp_path / "t.parquet")
-    for module in ("lnlab.user_tables", "lnlab.recorded.from_table"):
-        monkeypatch.setattr(f"{module}.MOST_ROWS", 8)
+    monkeypatch.setattr("lnlab.user_tables.MOST_ROWS", 8)
     read(tmp_path)
-    for module in ("lnlab.user_tables", "lnlab.recorded.from_table"):
-        monkeypatch.setattr(f"{module}.MOST_ROWS", most)
+    monkeypatch.setattr("lnlab.user_tables.MOST_ROWS", most)
     with pytest.raises(LabError) as refused:
         read(tmp_path)
     (issue,) = refused.value.issues
