@@ -54,10 +54,13 @@ def leave_training_out() -> None:
         absent_packages.cache_clear()
 
 
-def ask_without_training(question: Callable[..., Answer], *arguments: Any) -> Answer:
+def ask_without_training(
+    question: Callable[..., Answer], *arguments: Any, meanwhile: Callable[[], None] = lambda: None
+) -> Answer:
     """The answer to a question that builds no piece: from a copy of this process without the extra.
 
-    So this process can still import torch. Where no copy can be made, as on Windows, it is asked here.
+    So this process can still import torch. Where no copy can be made, as on Windows, it is asked here. ``meanwhile`` is
+    done while the copy is waited for.
     """
     from concurrent.futures import ProcessPoolExecutor  # late: most that imports this file asks nothing
     from multiprocessing import get_all_start_methods, get_context  # late: as above
@@ -65,7 +68,9 @@ def ask_without_training(question: Callable[..., Answer], *arguments: Any) -> An
     if not _may_leave_training_out() or "fork" not in get_all_start_methods():
         return question(*arguments)
     with ProcessPoolExecutor(1, get_context("fork"), leave_training_out) as copy:
-        return copy.submit(question, *arguments).result()
+        answer = copy.submit(question, *arguments)
+        meanwhile()
+        return answer.result()
 
 
 def _may_leave_training_out() -> bool:

@@ -91,7 +91,14 @@ def early_mistakes(requests: Sequence[Request]) -> list[list[Issue]]:
     for request in requests:
         with suppress(LabError):
             read_document(request)  # remembered, also by the copy of this process that is asked
-    return ask_without_training(_early_mistakes, requests)
+    return ask_without_training(_early_mistakes, requests, meanwhile=_import_judges)
+
+
+def _import_judges() -> None:
+    """Import what a check needs once the grammar is right, and what needs no torch."""
+    import scipy.special  # noqa: F401
+
+    import lnlab.report.registries  # noqa: F401
 
 
 def _early_mistakes(requests: Sequence[Request]) -> list[list[Issue]]:
