@@ -85,18 +85,3 @@ def test_a_paper_profile_tunes_nothing_and_judges_something(spec):
     plan = plan_of(spec)
     assert plan.undecided == ()
     assert [claim for claim in plan.claims if "of" in claim and names_only_what_is_there(plan, claim)]
-
-
-@pytest.mark.parametrize(
-    ("changed", "what"),
-    [
-        ({"source": 1024}, "the table has 1024"),
-        ({"source": 1024, "ours": 512}, "has a reason"),
-        ({"ours": 512, "because": "no difference"}, "has a reason"),
-        ({"setting": "model.no_such"}, "the profile []"),
-        ({"source": NOT_STATED}, "the table has not stated"),
-    ],
-)
-def test_a_row_that_is_wrong_is_seen(changed, what):
-    row = {"setting": "model.d_model", "source": 512, **changed}
-    assert what in mismatch(plan_of("radam_variance"), row)

@@ -144,14 +144,6 @@ def test_names_cannot_be_taken_twice_nor_parameters_called_as_pydantic_or_the_gr
             tasks.register("other", speed=1)(namespace["build"])
 
 
-def test_entries_tell_their_summary_facts_and_origin():
-    tasks, _ = lab()
-    entry = tasks["translate"]
-    assert entry.summary == "``translate``: a task (nobody, 2001)."
-    assert (entry.facts.speed, entry.version, entry.origin.name) == (3, 2, "lnlab")
-    assert [e.name for e in lab()[1]] == ["file", "toy"]
-
-
 def test_third_parties_register_through_entry_points_loaded_when_first_asked(monkeypatch):
     tasks: Registry[Callable[..., Any]] = Registry("task")
     loaded = []

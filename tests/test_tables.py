@@ -5,11 +5,6 @@ import pytest
 from lnlab import tables
 
 
-def test_every_table_makes_an_empty_frame_of_its_schema():
-    for name in tables.TABLES:
-        assert tables.frame(name, []).schema == tables.table_schema(name)
-
-
 def test_what_a_row_lacks_is_null_and_a_column_that_the_table_lacks_is_refused():
     frame = tables.frame("sites", [{"quantity": "q", "value": float("nan")}, {"quantity": "q", "layer": 3}])
     assert frame["layer"].to_list() == [None, 3]

@@ -1,6 +1,5 @@
 """What an editor or a type checker sees of lnlab: its public names have types, and wrong calls are refused."""
 
-import inspect
 import json
 import re
 import subprocess
@@ -66,17 +65,3 @@ def test_an_editor_shows_the_fields_of_a_spec_and_what_they_take(diagnostics):
 def test_every_public_name_and_no_other_is_there_at_run_time():
     assert set(dir(lnlab)) == {"__version__", *lnlab.__all__}
     assert all(callable(getattr(lnlab, name)) for name in lnlab.__all__)
-
-
-SHARED = ("profile", "overrides", "plugins", "store", "out")
-
-
-@pytest.mark.parametrize("name", [name for name in lnlab.__all__ if name[0].islower()])
-def test_a_call_names_all_but_its_subject_and_words_that_calls_share_have_one_place(name):
-    parameters = inspect.signature(getattr(lnlab, name)).parameters.values()
-    given = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
-    assert all(each.default is each.empty for each in parameters if each.name in given)
-    assert len(given) == (4 if name == "measure_checkpoints" else 3 if name == "measure" else 1)
-    named = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
-    shared = [word for word in SHARED if word in named]
-    assert not shared or named[: len(shared)] == shared

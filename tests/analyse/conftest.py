@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-import lnlab.analyse.quantities.profiles  # noqa: F401 - registers quantities
+import lnlab.report.registries  # noqa: F401 - registers every quantity
 from tests.support.results import evaluated, results_of
 
 

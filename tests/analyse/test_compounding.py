@@ -2,7 +2,6 @@
 
 import pytest
 
-import lnlab.analyse.quantities.layer_gradient_ratio  # noqa: F401 - registers the quantities
 from lnlab.select.select import select_measured_rows
 
 SUBLAYERS = {

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import polars as pl
 import pytest
 
-import lnlab.analyse.convergence.boundary  # noqa: F401 - registers the quantities
 from lnlab.analyse.convergence.boundary import boundary_index
 from lnlab.analyse.convergence.curves import decisive_losses, loss_records
 from lnlab.errors import LabError

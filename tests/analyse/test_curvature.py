@@ -4,8 +4,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import lnlab.analyse.quantities.curvature
-import lnlab.analyse.quantities.ggn_share  # noqa: F401 - they register the quantities
 from lnlab.analyse.quantities.curvature import spectral_number
 from lnlab.analyse.quantities.outliers import mark_outliers
 from lnlab.analyse.quantities.spectra import part_spectra

@@ -2,7 +2,6 @@
 
 import pytest
 
-import lnlab.analyse.quantities.dependencies  # noqa: F401 - registers
 from lnlab.select.select import select_measured_rows
 
 TYPES = ("self_attention", "feed_forward")

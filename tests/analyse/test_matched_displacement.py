@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-import lnlab.analyse.quantities.matched_displacement  # noqa: F401 - registers the quantities
 from lnlab.select.select import select_measured_rows
 
 QUANTITY = "hidden_norm_sq"

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import lnlab.analyse.quantities.rates  # noqa: F401 - registers the quantities
 from lnlab.errors import LabError
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series

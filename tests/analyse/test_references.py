@@ -4,8 +4,6 @@ import math
 
 import pytest
 
-import lnlab.analyse.quantities.rates
-import lnlab.analyse.quantities.targets  # noqa: F401 - registers the quantities
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.references import reference_variants
 from lnlab.select.select import select_measured_rows

@@ -5,15 +5,7 @@ import math
 import numpy as np
 import pytest
 
-import lnlab.claims.kinds.bound
-import lnlab.claims.kinds.difference
-import lnlab.claims.kinds.fit
-import lnlab.claims.kinds.interaction
-import lnlab.claims.kinds.order
-import lnlab.claims.kinds.power_law
-import lnlab.claims.kinds.ratio
-import lnlab.claims.kinds.status
-import lnlab.claims.kinds.trend  # noqa: F401 - registers the kinds
+import lnlab.report.registries  # noqa: F401 - registers every kind and quantity
 from lnlab.claims.judging import judge_claim
 from tests.support.results import results_of
 

@@ -5,8 +5,6 @@ from itertools import product
 
 import pytest
 
-import lnlab.claims.kinds.cited
-import lnlab.claims.kinds.edges  # noqa: F401 - registers the kinds
 from lnlab.claims.judging import judge_all, judge_claim
 from lnlab.claims.kinds.cited import joint_verdict
 from lnlab.claims.row_digest import rows_digest

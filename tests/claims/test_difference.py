@@ -1,7 +1,5 @@
 """Differences within the seed: intervals by closed form, all verdicts, failures, and a margin of ours."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,7 +7,7 @@ from scipy import stats
 TO = {"kind": "difference", "to": {"placement": "b"}}
 
 
-def test_the_interval_is_student_s_on_differences_and_four_seeds_are_too_few(verdict):
+def test_the_interval_is_student_s_on_differences(verdict):
     a, b = np.array([3.0, -1.0, 0.0, 2.0, 5.0]), np.array([1.0, -4.0, -1.0, 1.1, 2.5])
     found = verdict({"a": a, "b": b}, **TO, at_least=0.1)
     d = a - b
@@ -17,10 +15,6 @@ def test_the_interval_is_student_s_on_differences_and_four_seeds_are_too_few(ver
     assert (found.estimate, found.low, found.high) == pytest.approx((d.mean(), low, high))
     assert (found.verdict, found.statistic, found.measure, found.n) == ("supported", "difference", "difference", 5)
     assert found.seeds == pytest.approx(dict(enumerate(d, 1)))
-    found = verdict({"a": np.array([2.0, 2.1, 2.2, 2.1]), "b": np.ones(4)}, **TO, at_least=0.5)
-    assert found.verdict == "undecided"
-    assert "needs 5" in found.reason
-    assert math.isfinite(found.low)
 
 
 @pytest.mark.parametrize(

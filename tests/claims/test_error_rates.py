@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from scipy import stats
 
-import lnlab.claims.kinds.difference  # noqa: F401 - registers the kind
 from lnlab.claims.claim import stated_finding
 from lnlab.claims.criterion import Criterion, interval_word
 from lnlab.claims.intersection_union import Member, intersection_union

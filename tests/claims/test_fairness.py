@@ -6,12 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import lnlab.analyse.quantities.rates
-import lnlab.claims.kinds.bound
-import lnlab.claims.kinds.difference
-import lnlab.claims.kinds.interaction
-import lnlab.claims.kinds.order
-import lnlab.claims.kinds.ratio  # noqa: F401 - registers the kinds
 from lnlab.claims.criterion import Criterion
 from lnlab.claims.fairness.ruling import fair_finding
 from lnlab.claims.judging import judge_all, judge_claim

@@ -74,9 +74,8 @@ def test_a_factor_of_its_own_needs_no_fourth_selection_and_an_arm_on_both_sides_
 )
 def test_a_failed_seed_ranks_as_the_largest_number_of_its_side(verdict, failing, end):
     numbers = {arm: [None if arm in failing and i == 0 else float(x) for i, x in enumerate(ARMS[arm])] for arm in ARMS}
-    given = {"step": 3, "status": None, "ended": None}
-    given |= {"done": None, "status": lambda arm, seed: "diverged" if arm in failing and seed == 1 else "finished"}
-    found = verdict(numbers, **given, **SIDES, at_least=-9.0, about="share")
+    ended = lambda arm, seed: "diverged" if arm in failing and seed == 1 else "finished"  # noqa: E731
+    found = verdict(numbers, step=3, status=ended, **SIDES, at_least=-9.0, about="share")
     assert (found.n, found.inside) == ((7, 7) if end is None else (8, 8 if end == "above" else 7)), found.reason
 
 

@@ -5,8 +5,6 @@ import math
 import pytest
 from scipy import stats
 
-import lnlab.analyse.quantities.training
-import lnlab.claims.kinds.everywhere  # noqa: F401 - registers the kind
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.criterion import Null, interval_word, law_word
 from lnlab.claims.judging import judge_claim

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-import lnlab.claims.kinds.everywhere
-import lnlab.claims.kinds.status  # noqa: F401 - registers the kinds
 from lnlab.claims.judging import judge_claim
 from lnlab.claims.verdict_rows import verdict_frame, verdicts_from_frame
 

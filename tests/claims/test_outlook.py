@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import lnlab.claims.kinds.everywhere
-import lnlab.report.gallery.rezero_jacobian  # noqa: F401 - registers the kinds
 from lnlab.app.deciding import further_looks, further_seeds_lines, seconds_of_variants
 from lnlab.claims.criterion import Criterion
 from lnlab.claims.judging import judge_all

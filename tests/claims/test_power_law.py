@@ -56,15 +56,6 @@ def test_every_region(verdict, region, word):
     assert found.verdict == word, found.reason
 
 
-@pytest.mark.parametrize(
-    ("allowed", "word"),
-    [({"at_most": -0.3}, "supported"), ({"at_most": -0.7}, "smaller"), ({"at_least": 0.3}, "contradicted")],
-)
-def test_a_margin_of_ours_is_measured_from_an_exponent_of_0(verdict, allowed, word):
-    y = np.exp(np.outer(np.linspace(-0.52, -0.48, 10), np.log(X)))
-    assert verdict(y, **SIZES, sizes=True, margin="ours", **allowed).verdict == word
-
-
 def test_the_default_region_narrows_over_a_wide_span_and_big_o_prints_the_gap(verdict):
     assert default_exponent_region(1.0, np.array([1.0, 2, 4, 7])).high == pytest.approx(1.15)
     assert default_exponent_region(1.0, np.array([1.0, 2, 4, 8])).low == pytest.approx(0.9)

@@ -55,15 +55,6 @@ def test_undecided_says_how_many_seeds_would_decide_at_the_next_look(verdict, ex
     assert "on the edge" in verdict({"a": exactly(2, 0.2, 5), "b": np.ones(5)}, **TO, at_least=1.999).reason
 
 
-def test_few_seeds_are_undecided_by_rule_and_trained_ones_need_more(verdict, golden):
-    two = {"a": np.full(2, 9.0), "b": np.ones(2)}
-    assert verdict(two, **TO, at_least=1.5).verdict == "undecided"
-    golden(verdict(two, **TO, at_least=1.5).reason)
-    four = {"a": [9.0, 9.1, 9.2, 9.0], "b": np.ones(4)}
-    assert verdict(four, **TO, at_least=1.5).verdict == "supported"
-    golden(verdict(four, **TO, at_least=1.5, step=10).reason)
-
-
 def test_a_reduction_on_both_sides(verdict):
     a, b = np.outer([1.0, 1.1, 0.9], [1, 2, 8]), np.outer([1.0, 1.0, 1.0], [1, 1, 2])
     found = verdict({"a": a, "b": b}, **TO, **LAST_OVER_FIRST, at_least=2)

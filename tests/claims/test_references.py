@@ -3,10 +3,6 @@
 import polars as pl
 import pytest
 
-import lnlab.analyse.quantities.targets
-import lnlab.claims.kinds.bound
-import lnlab.claims.kinds.order
-import lnlab.claims.kinds.ratio  # noqa: F401 - registers the kinds
 from lnlab.claims.claim_scope import variants_of_claim, with_compared_reference
 from lnlab.claims.judging import judge_claim
 from lnlab.tables import Results

@@ -11,6 +11,7 @@ from lnlab.claims.student import fewest_alike
 OF = {"quantity": "q", "placement": "a"}
 JUDGED = {
     "ratio": ({"kind": "ratio", "to": {"placement": "b"}, "at_least": 0.5}, (3, 5)),
+    "difference": ({"kind": "difference", "to": {"placement": "b"}, "at_least": 0.5}, (5, 5)),
     "bound": ({"kind": "bound", "at_least": 0.5}, (3, 5)),
     "linear bound": ({"kind": "bound", "at_least": 0.5, "scale": "linear"}, (5, 5)),
     "exact bound": ({"kind": "bound", "at_least": 0.5, "exact": True}, (1, 1)),

@@ -4,8 +4,6 @@ import polars as pl
 import pytest
 from scipy import stats
 
-import lnlab.claims.kinds.everywhere
-import lnlab.report.gallery.yu_convergence  # noqa: F401 - registers the kinds and quantities
 from lnlab.claims.judging import judge_claim
 from lnlab.errors import LabError
 from lnlab.tables import Results

@@ -41,28 +41,6 @@ def test_gradient_norms_of_a_nano_gpt_are_those_of_backward(nano, nano_sites, to
         assert norms[name] == pytest.approx(gradient.norm().item(), rel=1e-5), name
 
 
-def test_gradient_norms_of_a_transformer_encoder_are_those_of_backward(mean_square):
-    torch.manual_seed(2)
-    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True)
-    model = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-    batches = [torch.randn(3, 5, 8), torch.randn(2, 4, 8)]
-
-    def loss(encoder, x):
-        return (encoder(x) * torch.linspace(-1, 1, 8)).square().sum(), x.shape[0] * x.shape[1]
-
-    sites = {
-        "layers.{layer}.self_attn.in_proj_weight": "encoder.self_attention.qkv",
-        "layers.{layer}.self_attn.in_proj_bias": "encoder.self_attention.bqkv",
-        "layers.{layer}.linear1": "encoder.feed_forward.w1",
-    }
-    m = lnlab.measure(model, batches, loss, probes=[WITH_BIASES], sites=sites)
-    norms = by_path(m.frame("gradient_norm"))
-    for name, gradient in gradients_by_hand(model, batches, loss).items():
-        assert norms[name] == pytest.approx(gradient.norm().item(), rel=1e-5), name
-    qkv = m.frame("gradient_norm").filter(pl.col("tensor") == "qkv", pl.col("quantity") == "gradient_norm")
-    assert qkv.select("stack", "layer", "sublayer").rows() == [("encoder", n, "self_attention") for n in (1, 2)]
-
-
 def test_the_largest_eigenvalue_is_that_of_the_dense_hessian():
     torch.manual_seed(3)
     model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2)).double()

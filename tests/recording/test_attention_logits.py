@@ -17,7 +17,7 @@ def by_hand(q, k, allowed):
     return logits.amax((0, 2, 3)), entropy.mean((0, 2))
 
 
-def test_a_nano_gpt(small, some_batches):
+def test_logits_entropy_first_key_and_norms_of_a_nano_gpt(small, some_batches):
     torch.manual_seed(1)
     model = small.NanoGPT()
     kept = {}
@@ -25,42 +25,19 @@ def test_a_nano_gpt(small, some_batches):
         block.attn.qkv.register_forward_hook(lambda _m, _x, y, n=number: kept.setdefault(n, y.detach()))
     (batch,) = some_batches(3, 1)
     model.eval()(batch[:, :-1])
-    m = lnlab.measure(model, [batch], small.token_loss, probes=["attention_logits"], sites=small.NANO_SITES)
-    frame = m.frame("attention_logits")
-    assert frame["tensor"].unique().to_list() == ["logits"]
-    for layer, y in kept.items():
-        q, k, _ = (t.unflatten(-1, (2, -1)).transpose(1, 2) for t in y.chunk(3, -1))
-        allowed = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool).tril()
-        largest, entropy = by_hand(q, k, allowed)
-        at = frame.filter(pl.col("layer") == layer, pl.col("sublayer") == "self_attention").sort("index")
-        for quantity, values in (("attention_logit_max", largest), ("attention_entropy", entropy)):
-            assert at.filter(pl.col("quantity") == quantity)["value"].to_list() == pytest.approx(
-                values.tolist(), rel=1e-5
-            )
-
-
-def test_the_first_key_and_the_norms_of_a_nano_gpt(small, some_batches):
-    torch.manual_seed(1)
-    model = small.NanoGPT()
-    kept = {}
-    for number, block in enumerate(model.blocks, 1):
-        block.attn.qkv.register_forward_hook(lambda _m, _x, y, n=number: kept.setdefault(n, y.detach()))
-    (batch,) = some_batches(3, 1)
-    model.eval()(batch[:, :-1])
-    m = lnlab.measure(model, [batch], small.token_loss, probes=["attention_sink"], sites=small.NANO_SITES)
-    frame = m.frame("attention_sink")
+    probes = ["attention_logits", "attention_sink"]
+    m = lnlab.measure(model, [batch], small.token_loss, probes=probes, sites=small.NANO_SITES)
+    assert m.frame("attention_logits")["tensor"].unique().to_list() == ["logits"]
     for layer, y in kept.items():
         q, k, v = (t.unflatten(-1, (2, -1)).transpose(1, 2).double() for t in y.chunk(3, -1))
-        logits = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
-        allowed = torch.ones(logits.shape[-2:], dtype=torch.bool).tril()
-        first = logits.masked_fill(~allowed, -torch.inf).softmax(-1)[..., 0].mean((0, 2))
-        expected = {"first_key_share": first} | {
-            f"{name}_norm": x.norm(dim=-1).mean((0, 2)) for name, x in (("query", q), ("key", k), ("value", v))
-        }
-        at = frame.filter(pl.col("layer") == layer, pl.col("sublayer") == "self_attention").sort("index")
+        allowed = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool).tril()
+        logits = (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).masked_fill(~allowed, -torch.inf)
+        expected = dict(zip(("attention_logit_max", "attention_entropy"), by_hand(q, k, allowed), strict=True))
+        expected |= {"first_key_share": logits.softmax(-1)[..., 0].mean((0, 2))}
+        expected |= {f"{n}_norm": x.norm(dim=-1).mean((0, 2)) for n, x in (("query", q), ("key", k), ("value", v))}
         for quantity, values in expected.items():
-            found = at.filter(pl.col("quantity") == quantity)["value"].to_list()
-            assert found == pytest.approx(values.tolist(), rel=1e-5), quantity
+            at = m.frame(quantity).filter(pl.col("layer") == layer, pl.col("sublayer") == "self_attention")
+            assert at.sort("index")["value"].to_list() == pytest.approx(values.tolist(), rel=1e-5), quantity
 
 
 @pytest.mark.parametrize("mask", ["none", "bool", "float", "gqa"])

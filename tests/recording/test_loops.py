@@ -135,15 +135,6 @@ def test_of_accumulated_batches_with_an_infinite_gradient_none_counts(recorder, 
     assert recorded(rec) == [(1, 0.5), (2, 4.5)]
 
 
-def test_a_loss_that_is_no_number_and_makes_no_update_ends_as_diverged(recorder):
-    model, opt = one_weight()
-    rec = recorder().attach(model, opt)
-    (model(torch.ones(1, 2)).sum() * torch.nan).backward()
-    rec(model, loss=torch.nan)
-    rec.close()
-    assert lnlab.open_runs(rec.folder.path).results.runs["status"].to_list() == ["diverged"]
-
-
 SPARSE = {
     "embedding": lambda: nn.Sequential(nn.Embedding(11, 4, sparse=True), nn.Linear(4, 11)),
     "bag": lambda: nn.Sequential(nn.EmbeddingBag(11, 4, sparse=True, mode="sum"), nn.Linear(4, 11)),

@@ -52,10 +52,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_ten_lines(folder):
-    assert len(SPEC.splitlines()) <= 10
-
-
 def test_it_is_checked_judged_and_drawn(folder, lnlab, golden):
     code, checked, _ = lnlab(folder, "check", "optimizers.yaml")
     assert (code, checked) == (0, "optimizers.yaml: ok: 20 runs, 4 variants, 2 claims\n")
