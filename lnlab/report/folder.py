@@ -107,16 +107,6 @@ def _equal_before(before: Path | None, path: str, content: bytes) -> bytes:
     return content
 
 
-def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:
-    """Write the data alone, with every row. Pages beside them stay as they are.
-
-    Raises:
-        ReportError: the folder cannot be written.
-    """
-    data = data_files(facts, results, verdicts, (), results_as_files(results), out)
-    return write_files(out, data, ("data",))
-
-
 def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
     """Everything a report is made of, from its folder alone.
 

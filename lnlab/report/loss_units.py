@@ -38,15 +38,14 @@ def is_own_loss() -> bool:
     return _item.get() == "item"
 
 
-def fill_units(text: str, nats: str = "nats") -> str:
+def fill_units(text: str) -> str:
     """A text of the glossary with its unit: ``{nats}`` as it is called, ``{item}`` what losses are means over here.
 
-    A loss of a user's own may be no likelihood, and a mean over anything: it has no unit unless one is stated, and
-    what is divided by something is ``loss per`` that.
+    A loss of a user's own may be no likelihood, and a mean over anything: it has no unit, and what is
+    divided by something is ``loss per`` that.
     """
     if is_own_loss():
-        own, per = ("", "loss") if nats == "nats" else ("{nats}", "{nats}")
-        text = text.replace("{nats}² per {item}²", own and f"{own}²")
-        text = text.replace("{nats} per {item} and ", f"{per} per ").replace("{nats} per {item} per ", f"{per} per ")
-        text = text.replace("{nats} per {item}", own).replace(", per {item}", "").replace(" per {item}", "")
-    return text.format(nats=nats, item=_item.get())
+        text = text.replace("{nats}² per {item}²", "")
+        text = text.replace("{nats} per {item} and ", "loss per ").replace("{nats} per {item} per ", "loss per ")
+        text = text.replace("{nats} per {item}", "").replace(", per {item}", "").replace(" per {item}", "")
+    return text.format(nats="nats", item=_item.get())

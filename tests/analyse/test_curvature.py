@@ -6,7 +6,6 @@ import pytest
 
 from lnlab.analyse.quantities.curvature import spectral_number
 from lnlab.analyse.quantities.outliers import mark_outliers
-from lnlab.analyse.quantities.spectra import part_spectra
 from lnlab.errors import LabError
 from lnlab.select.quantity import quantities
 from lnlab.select.select import select_measured_rows
@@ -142,7 +141,6 @@ def test_parts_of_the_batches_are_no_spectrum_of_their_own_and_two_probes_of_one
     rows = [*exact("post-1"), *spectrum_rows("post-1", [-9.0, 9.0], [0.5, 0.5], part=1, measurement="other")]
     found = spectral_results(rows)
     assert value(found, "largest_eigenvalue") == 4.0
-    assert spectral_number(part_spectra(found), "largest_eigenvalue")["value"].to_list() == [9.0]
     rows = [*exact("post-1"), *spectrum_rows("post-1", [-9.0, 9.0], [0.5, 0.5], measurement="other")]
     with golden.raises(LabError):
         select_series(spectral_results(rows), {"quantity": "largest_eigenvalue", "operator": "hessian", "scope": "all"})

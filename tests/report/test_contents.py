@@ -12,11 +12,12 @@ import pytest
 from lnlab.errors import ReportError
 from lnlab.report.contents import LARGEST_REPORT_FILE, is_report, list_files, read_file, reports_below
 from lnlab.report.facts import facts_from_json
-from lnlab.report.folder import read_folder, save_folder, write_files
+from lnlab.report.folder import read_folder, write_files
 from lnlab.report.index import read_cards
 from lnlab.report.paper.write import write_paper
 from lnlab.report.write import render_report
 from lnlab.store.records.checksummed import to_checksummed_json
+from tests.support.report_folders import save_folder
 
 
 @pytest.fixture(scope="module")

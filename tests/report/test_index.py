@@ -11,7 +11,7 @@ import pytest
 
 from lnlab.errors import ReportError
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import parse_verdicts, read_facts, read_folder, save_folder
+from lnlab.report.folder import parse_verdicts, read_facts, read_folder
 from lnlab.report.index import Card, CardAnswer, Thumbnail, grouped_cards, read_cards, render_index, tally_of
 from lnlab.report.page.citation_links import linked_citations
 from lnlab.report.readme import listed_questions, pictures, with_answers
@@ -20,6 +20,7 @@ from lnlab.report.words.sentence_owners import Sentence
 from lnlab.tables import Results
 from tests.report.test_injection import STRINGS, Parsed
 from tests.support.golden import holding
+from tests.support.report_folders import save_folder
 
 ROOT = Path(__file__).parents[2]
 SVG = b'<svg class="marks" width="700" height="301.5" viewBox="0 0 700 301"></svg>'

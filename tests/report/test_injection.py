@@ -17,13 +17,13 @@ from playwright.sync_api import sync_playwright
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.printable import obeyed_character, printable
-from lnlab.report.folder import save_folder
 from lnlab.report.paper import write
 from lnlab.report.section import sections
 from lnlab.report.write import write_report
 from lnlab.tables import Results
 from tests.report.latex_reader import commands
 from tests.support.golden import holding
+from tests.support.report_folders import save_folder
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())

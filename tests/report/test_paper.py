@@ -11,7 +11,6 @@ import pytest
 
 from lnlab.cli import main
 from lnlab.errors import ReportError
-from lnlab.report.folder import save_folder
 from lnlab.report.page.latex import escape_latex
 from lnlab.report.paper.drawing import drawn_pdf
 from lnlab.report.paper.numbers import number_definitions, number_name, number_values, sentence_with_numbers
@@ -19,6 +18,7 @@ from lnlab.report.paper.references import bibtex, cite, cited_references
 from lnlab.report.paper.write import write_paper
 from lnlab.report.write import write_report
 from tests.report.latex_reader import commands
+from tests.support.report_folders import save_folder
 
 REPORTS = Path(__file__).parents[2] / "reports"
 PAGE_WIDTH = re.compile(rb"/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)")

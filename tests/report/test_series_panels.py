@@ -67,10 +67,10 @@ def test_a_run_that_diverged_is_drawn_in_the_panel_of_its_series_alone():
     overlays = Overlays(
         diverged=gone,
         crosses=[{"series": NAMES[4], "x": 2.0, "value": 7.0, "told": "seed 1"}],
-        cuts=[{"series": NAMES[2], "x": 1.0, "value": 12.0, "up": True, "furthest": 99.0}],
+        cuts=[{"series": NAMES[2], "x": 1.0, "value": 12.0, "furthest": 99.0}],
         rules=[{"y": 6.0, "label": "a level", "left": True, "above": True}],
     )
-    spec = training_curves.training_curve_panels(x, y, series_style(NAMES, range(9)), overlays, clip=True)
+    spec = training_curves.training_curve_panels(x, y, series_style(NAMES, range(9)), overlays)
     alt.Chart.from_dict(copy.deepcopy(spec))
     holding = {
         what: [n for n, panel in enumerate(spec["concat"]) if what in json.dumps(panel)]

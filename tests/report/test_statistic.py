@@ -20,7 +20,7 @@ def points(*counts, low=1.0):
         MEAN.sentence(points(5), "Cells"),
         MEAN.sentence(points(1, low=None), "", "in brackets"),
         MEDIAN_AND_RANGE.sentence(points(4), "", "in brackets", of="run"),
-        MEAN_AND_RANGE.sentence(points(3), "Lines", "band", of="start vector", among=" of one seed"),
+        MEAN_AND_RANGE.sentence(points(3), "Lines", "band"),
     ],
 )
 def test_it_says_what_is_taken_over_how_many_and_what_shows_its_spread(said, golden):

@@ -171,7 +171,6 @@ def test_control_characters_leave_texts_at_any_depth():
 def test_the_title_of_an_axis_has_the_symbol_of_the_selected_tensor_and_the_unit():
     assert axis_title("gradient_norm", {"tensor": "w2"}) == "gradient norm ‖E ∂L/∂W₂‖, nats per token"
     assert axis_title("gradient_norm", {"tensor": ["w1", "w2"]}) == "gradient norm ‖E ∂L/∂W‖, nats per token"
-    assert axis_title("loss", None, "bits") == "loss L, bits per token"
     assert axis_title("token_cosine") == "token cosine, cosine", "no symbol, no change"
 
 

@@ -14,10 +14,11 @@ import pytest
 
 from lnlab.errors import ReportError
 from lnlab.report.drawing import Drawing
-from lnlab.report.folder import read_folder, save_folder, write_files
+from lnlab.report.folder import read_folder, write_files
 from lnlab.report.write import render_report, report_folder, write_report
 from lnlab.tables import Results
 from tests.support.golden import holding
+from tests.support.report_folders import save_folder
 
 
 def contents(folder):

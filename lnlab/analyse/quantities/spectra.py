@@ -26,11 +26,6 @@ def full_batch_spectra(results: Results) -> pl.DataFrame:
     return spectra_table(results).filter(pl.col("part").is_null())
 
 
-def part_spectra(results: Results) -> pl.DataFrame:
-    """The rows of the table ``spectra`` that are of a part of the batches."""
-    return spectra_table(results).filter(pl.col("part").is_not_null())
-
-
 def of_density(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of the table ``spectra`` that are a density: of a budget draw 0, else every draw."""
     keys = [name for name in rows.columns if name in (*SPECTRUM_KEYS, "setting", "model", "part")]

@@ -27,8 +27,6 @@ from lnlab.select.selection import Conditions
 from lnlab.select.series import select_series
 from lnlab.tables import Results
 
-EndStatus = Literal["finished", "stopped", "diverged", "failed", "timed_out", "out_of_memory"]
-
 
 @dataclass(frozen=True)
 class SeedTally:

@@ -1,13 +1,10 @@
 """The axes of training curves, and what is drawn over the lines: what the axes cut off, levels, runs that diverged."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
 
-from lnlab.errors import ReportError
-from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts import training_curves
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
@@ -31,27 +28,12 @@ def curve_x_axis(curves: TrainingCurves, x: CurveAxis, *, inset: bool) -> Axis:
     return replace(linear_axis(title, values), domain=domain, epoch=curves.epoch_steps or 0.0)
 
 
-def curve_y_axis(
-    curves: TrainingCurves, title: str, between: tuple[float, float] | None, entropy: float | None, *, log: bool
-) -> Axis:
+def curve_y_axis(curves: TrainingCurves, title: str, entropy: float | None, *, log: bool) -> Axis:
     """An axis over the lines, most of their bands, and where runs that diverged began.
 
     The axis of a loss ends a tenth above the entropy of the words or above the highest end of a line. First values only
     reflect the initialization and would flatten everything else.
-
-    Raises:
-        ReportError: its ends are in the wrong order, or not positive on a logarithmic one.
     """
-    make_axis = logarithmic_axis if log else linear_axis
-    if between is not None:
-        if not between[0] < between[1] or (log and between[0] <= 0):
-            what = "two positive numbers" if log else "two numbers"
-            raise ReportError(
-                Issue("wrong-type", "between", f"found {list(between)}", f"write {what}, the lower one first")
-            )
-        axis = make_axis(title, between)
-        ticks = tuple(tick for tick in axis.ticks if between[0] <= tick <= between[1])
-        return replace(axis, domain=between, ticks=ticks)
     starts = curves.diverged.group_by("run", "panel", maintain_order=True).first()["value"]
     lines = [*curves.points["estimate"], *starts, *curves.survivors["value"]]
     low, high = min(lines), max(lines)
@@ -96,27 +78,22 @@ def curve_overlays(
             for name, level in levels.items()
         ],
         batches=curves.batches.to_dicts(),
-        cuts=_cuts(curves, y),
+        cuts=_cuts(curves, high),
         rates=curves.rates.to_dicts() if inset else (),
     )
 
 
-def _cuts(curves: TrainingCurves, y: Axis) -> list[dict[str, Json]]:
-    """The first place where each line leaves either end of the axis, with its furthest number beyond that end."""
-    low, high = y.domain
+def _cuts(curves: TrainingCurves, top: float) -> list[dict[str, Json]]:
+    """The first place where each line leaves the upper end of the axis, with its furthest number beyond it."""
     cuts: list[dict[str, Json]] = []
     for (_, name), line in curves.points.sort("x").group_by("panel", "series", maintain_order=True):
         places = list(line.select("x", "estimate").drop_nulls().iter_rows())
-        for up, edge in ((True, high), (False, low)):
-            beyond = [value > edge if up else value < edge for _, value in places]
-            if not any(beyond):
-                continue
-            furthest = (max if up else min)(value for _, value in places)
+        beyond = [value > top for _, value in places]
+        if any(beyond):
             at = next((i for i in range(1, len(places)) if beyond[i] != beyond[i - 1]), None)
             x = places[0][0]
-            if at is not None:  # where the drawn line, straight on this axis, meets the end of the axis
+            if at is not None:  # where the drawn line meets the end of the axis
                 (x1, y1), (x2, y2) = places[at - 1 : at + 1]
-                start, end, level = (math.log(value) if y.log else value for value in (y1, y2, edge))
-                x = x1 + (x2 - x1) * (level - start) / (end - start)
-            cuts.append({"series": name, "x": x, "value": edge, "up": up, "furthest": furthest})
+                x = x1 + (x2 - x1) * (top - y1) / (y2 - y1)
+            cuts.append({"series": name, "x": x, "value": top, "furthest": max(value for _, value in places)})
     return cuts

@@ -13,7 +13,7 @@ from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.series_panels import of_series, series_panels
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.rounding import rounded
-from lnlab.report.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, SeriesStyle
+from lnlab.report.theme import MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_GAP = 350, 300, 20
@@ -35,8 +35,6 @@ def lines_chart(
     dots: bool = False,
     laws: Rows = (),
     published: Rows = (),
-    fits: Rows = (),
-    fitted: Sequence[str] = (),
     names: EndNames | None = None,
     apart: float = 0.0,
 ) -> dict[str, Json]:
@@ -54,9 +52,6 @@ def lines_chart(
         dots: whether each number of ``seeds``, ``panel series line x seed value``, is a faint dot.
         laws: reference lines in every panel, ``law label x y last``.
         published: what the source prints, ``series x y source``: rings, which have an entry of the legend.
-        fits: laws as fitted to a series, ``series law x y``: thin lines in its colour in place of a line through its
-            marks.
-        fitted: the names of these laws, which their dashes tell apart.
         names: of the lines, at their ends. None means a legend.
         apart: how far to the right of the series before it a series stands, as a share of the axis.
     """
@@ -69,9 +64,8 @@ def lines_chart(
         layers = [band, line, *_legend_layer(base, style, marks=False)]
     elif spread == "band":
         layers = [base.mark_area(opacity=0.18).encode(y=_y("low", y), y2=alt.Y2("high:Q")), _line(base, style)]
-    elif dots or fitted:
-        layers = [base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2=alt.Y2("high:Q"))]
-        layers = layers if fitted else [_line(base, style), *layers]
+    elif dots:
+        layers = [_line(base, style), base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2=alt.Y2("high:Q"))]
     else:  # of several series bars stand at one position
         layers = [
             base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=_y("low", y), y2=alt.Y2("high:Q")),
@@ -80,18 +74,6 @@ def lines_chart(
     if dots:
         points = _coloured("seeds", x, style, legend=legend, apart=apart).mark_point(size=16, opacity=0.35)
         layers = [points.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value")), *layers]
-    if fitted:
-        curves = alt.Chart(alt.InlineData(list(fits))).encode(
-            x=_x("x", x),
-            y=_y("y", y),
-            color=series_colour(style),
-            strokeDash=alt.StrokeDash(
-                "law:N",
-                scale=alt.Scale(domain=list(fitted), range=[list(dash) for dash in DASHES[: len(fitted)]]),
-                legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=1.4, symbolSize=400, columns=2),
-            ),
-        )
-        layers = [curves.mark_line(strokeWidth=1.2, clip=True), *layers]
     if laws:
         reference = alt.Chart(alt.InlineData(list(laws))).encode(x=_x("x", x), y=_y("y", y), detail=alt.Detail("law:N"))
         law_names = reference.transform_filter("datum.last").mark_text(
@@ -145,8 +127,6 @@ def line_panels(
     dots: bool = False,
     laws: Rows = (),
     published: Rows = (),
-    fits: Rows = (),
-    fitted: Sequence[str] = (),
 ) -> dict[str, Json]:
     """As ``lines_chart``, with a panel for each series. Laws without a ``series`` are in all panels."""
 
@@ -166,13 +146,8 @@ def line_panels(
             layers.append(law.mark_line(color="#777777", strokeWidth=1, strokeDash=[3, 3]))
             words = law.transform_filter("datum.last").mark_text(align="left", dx=4, color=MUTED_COLOUR, fontSize=9.5)
             layers.append(words.encode(text=alt.Text("label:N")))
-        for fit, dash in zip(fitted, DASHES, strict=False):
-            curve = [row for row in fits if row["series"] == name and row["law"] == fit]
-            line = alt.Chart(alt.InlineData(curve)).mark_line(color=colour, strokeWidth=1.2, strokeDash=dash, clip=True)
-            layers.append(line.encode(x=_x("x", x), y=_y("y", y)))
         means = base.encode(y=_y("estimate", y))
-        if not fitted:
-            layers.append(means.mark_line(color=colour))
+        layers.append(means.mark_line(color=colour))
         if own := [row for row in published if row["series"] == name]:
             layers.append(_rings(own, x, y).encode(color=alt.value(colour)))
         tips = _tips(x, "estimate", "low", "high", "n")

@@ -24,8 +24,7 @@ MAX_HOVER_POINTS = 600
 """The most points that may each have an invisible mark with their numbers under the pointer."""
 _MAX_BANDS = 12
 """With more lines than this, none has a band."""
-_ARROW_UP = "M0,-1L0.6,-0.2L0.15,-0.2L0.15,1L-0.15,1L-0.15,-0.2L-0.6,-0.2Z"
-_ARROW_DOWN = "M0,1L0.6,0.2L0.15,0.2L0.15,-1L-0.15,-1L-0.15,0.2L-0.6,0.2Z"
+_ARROW = "M0,-1L0.6,-0.2L0.15,-0.2L0.15,1L-0.15,1L-0.15,-0.2L-0.6,-0.2Z"
 _Rows = Sequence[Mapping[str, Json]]
 
 
@@ -39,7 +38,7 @@ class Overlays:
         crosses: ``series x value``: where each of them ended.
         rules: ``y label left above``: levels to compare with, and on which side of them their names have room.
         batches: ``series line x estimate``: numbers of single batches, drawn faintly behind means over windows.
-        cuts: ``series x value up furthest``: where the axis cuts a line off, at its upper end or at its lower.
+        cuts: ``series x value furthest``: where the axis cuts a line off at its upper end.
         rates: ``series line x estimate`` for the strip. Empty without a strip.
     """
 
@@ -60,7 +59,6 @@ def training_curve_chart(
     overlays: Overlays,
     *,
     hover: bool,
-    clip: bool,
     single_seeds: bool = False,
     names: EndNames | None = None,
 ) -> dict[str, Json]:
@@ -73,13 +71,13 @@ def training_curve_chart(
         style: of the series.
         overlays: what else is drawn.
         hover: whether every point tells its numbers.
-        clip: whether lines leave the axis. Clipping many lines takes as long as the rest of the drawing.
         single_seeds: whether each seed has a thin line: where there are too few for bands.
         names: of the lines, at their ends. None means a legend.
     """
     # above a strip, which has its title and the epochs for both, the axis has neither
     upper_x = replace(x, title="", epoch=0.0) if overlays.rates else x
     legend = names is None
+    clip = bool(overlays.cuts)  # clipping many lines takes as long as the rest of the drawing
     base = _base(alt.NamedData("points"), upper_x, style, legend=legend)
     layers: list[Any] = []
     if overlays.rules:
@@ -98,11 +96,9 @@ def training_curve_chart(
         layers.append(seeds.encode(y=_y("value", y), detail=[alt.Detail("seed:N"), alt.Detail("panel:N")]))
     layers.append(base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=_dashes(splits, style)))
     cut_tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("furthest:Q", title="goes to", format=".3~r")]
-    for up, shape, offset in ((True, _ARROW_UP, 8), (False, _ARROW_DOWN, -8)):
-        # where lines leave the axis, inside of it: no shape of a series looks like one
-        if rows := [row for row in overlays.cuts if row["up"] is up]:
-            arrows = base.properties(data=alt.InlineData(rows)).mark_point(shape=shape, size=90, yOffset=offset)
-            layers.append(arrows.encode(y=_y("value", y), tooltip=cut_tips))
+    if overlays.cuts:  # where lines leave the axis, inside of it: no shape of a series looks like one
+        arrows = base.properties(data=alt.InlineData(list(overlays.cuts))).mark_point(shape=_ARROW, size=90, yOffset=8)
+        layers.append(arrows.encode(y=_y("value", y), tooltip=cut_tips))
     for runs, dash in ((overlays.diverged, alt.Undefined), (overlays.survivors, [4, 3])):
         if runs:
             alone = _base(alt.InlineData(list(runs)), upper_x, style, legend=legend)
@@ -158,7 +154,7 @@ def training_curve_chart(
 
 
 def training_curve_panels(
-    x: Axis, y: Axis, style: SeriesStyle, overlays: Overlays, *, clip: bool, single_seeds: bool = False
+    x: Axis, y: Axis, style: SeriesStyle, overlays: Overlays, *, single_seeds: bool = False
 ) -> dict[str, Json]:
     """As ``training_curve_chart``, with a panel for each series and without names of levels and learning rates."""
 
@@ -180,15 +176,14 @@ def training_curve_panels(
             layers.append(drawn(alt.InlineData(batches), "estimate").mark_line(**faint, clip=True))
         if single_seeds:
             seeds = drawn(alt.NamedData("seeds"), "value").transform_filter(of_series(name))
-            layers.append(seeds.mark_line(**faint, clip=clip).encode(detail=alt.Detail("seed:N")))
+            layers.append(seeds.mark_line(**faint, clip=bool(overlays.cuts)).encode(detail=alt.Detail("seed:N")))
         for runs, dash in ((overlays.diverged, alt.Undefined), (overlays.survivors, [4, 3])):
             if any(row["series"] == name for row in runs):
                 layers.append(drawn(own(runs), "value").mark_line(**faint, strokeDash=dash).encode(detail="run:N"))
-        layers.append(means.mark_line(color=colour, clip=clip))
+        layers.append(means.mark_line(color=colour, clip=bool(overlays.cuts)))
         cut_tips = [alt.Tooltip("furthest:Q", title="goes to", format=".3~r")]
         for cut in [cut for cut in overlays.cuts if cut["series"] == name]:
-            shape, offset = (_ARROW_UP, 8) if cut["up"] else (_ARROW_DOWN, -8)
-            arrow = drawn(alt.InlineData([cut]), "value").mark_point(shape=shape, size=90, yOffset=offset, color=colour)
+            arrow = drawn(alt.InlineData([cut]), "value").mark_point(shape=_ARROW, size=90, yOffset=8, color=colour)
             layers.append(arrow.encode(tooltip=cut_tips))
         if any(row["series"] == name for row in overlays.crosses):
             cross = drawn(own(overlays.crosses), "value").mark_point(

@@ -78,7 +78,6 @@ def collect_training_curves(
     x: CurveAxis,
     *,
     log: bool,
-    per: float = 1.0,
     rates: bool = False,
 ) -> TrainingCurves:
     """The lines of one quantity.
@@ -89,7 +88,6 @@ def collect_training_curves(
         where: which rows.
         x: the horizontal axis.
         log: whether it is drawn on a logarithmic axis, which zeros and negative numbers cannot enter.
-        per: what all numbers are divided by, ln 2 from nats to bits.
         rates: whether the learning rates are drawn as well.
 
     Raises:
@@ -104,8 +102,7 @@ def collect_training_curves(
     unfinished = unfinished_series(labelled_runs)
     names = tuple(unfinished.get(name, name) for name in names)
     labels, labelled_runs = (f.with_columns(pl.col("series").replace(unfinished)) for f in (labels, labelled_runs))
-    selected_rows = selected.rows.with_columns(pl.col("value") / per)
-    placed = _with_x(results, selected_rows.join(labelled_runs, on="run", maintain_order="left"), x)
+    placed = _with_x(results, selected.rows.join(labelled_runs, on="run", maintain_order="left"), x)
     # a panel is a split, in the order of the vocabulary; a probe's numbers have none
     known = VOCABULARY["split"]
     split = pl.col("split") if "split" in placed.columns else pl.lit(None, pl.String)
@@ -134,7 +131,7 @@ def collect_training_curves(
         rate_rows,
         *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")),
     )
-    entropy = supporting_rows[1]["value"].drop_nans() / per
+    entropy = supporting_rows[1]["value"].drop_nans()
     counts = labelled_runs.group_by("series", maintain_order=True).agg(
         (pl.col("status") == "diverged").sum().alias("gone"), pl.len()
     )

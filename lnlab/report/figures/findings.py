@@ -2,15 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
-from lnlab.claims.kinds.fit import MAX_MEDIAN_ERROR
-from lnlab.claims.laws import left_out_errors
 from lnlab.report.data.figure import FigureData
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.words.quantity_words import quantity_name
@@ -23,14 +19,9 @@ from lnlab.report.words.wording import (
     growth_in_words,
     in_variant,
     is_level,
-    join_words,
     two_at_most,
 )
 from lnlab.seed_words import counted_seeds, seed_word
-
-ComparedLaw = Literal["linear", "logarithmic", "exponential"]
-LEAST_SIZES = 4
-"""Sizes that are needed to leave one out."""
 
 
 def not_told_apart(first: pl.DataFrame, second: pl.DataFrame) -> bool:
@@ -154,38 +145,3 @@ def pairs_finding(data: FigureData, x: str, y: str, least_places: int) -> str:
         exponents.append(text if name == SINGLE_SERIES else f"{text} ({name})")
     named = two_at_most(exponents, sentences=False)
     return f"The {quantity_name(y)} follows the {quantity_name(x)} with the exponent {named}"
-
-
-def sizes_by_seed(data: FigureData, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """The sizes of a series, and the numbers of seeds that have all of them, of shape (seeds, sizes).
-
-    None means that there are too few sizes, or no such seed.
-    """
-    line = data.seeds.filter(pl.col("series") == name)
-    sizes = line["x"].unique().sort()
-    whole = line.filter(pl.len().over("seed") == len(sizes)).sort("seed", "x")
-    if len(sizes) < LEAST_SIZES or whole.is_empty():
-        return None
-    return sizes.to_numpy(), whole["value"].to_numpy().reshape(-1, len(sizes))
-
-
-def laws_finding(data: FigureData, quantity: str, size: str, laws: Sequence[ComparedLaw]) -> str:
-    """State which law comes nearest to each series, and by how much each misses a size that is left out."""
-    clauses = []
-    for name in data.names:
-        who = f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name
-        complete = sizes_by_seed(data, name)
-        if complete is None:
-            clauses.append(f"{who} has too few sizes for a law")
-            continue
-        # the median over sizes and seeds of the relative error at a size that the law was not fitted to
-        errors = {law: float(np.median(np.abs(np.expm1(left_out_errors(law, *complete))))) for law in laws}
-        best, *others = sorted(errors, key=lambda law: errors[law])
-        if errors[best] > MAX_MEDIAN_ERROR:
-            missed = join_words(f"{law} by {error:.0%}" for law, error in errors.items())
-            text = f"follows no law: a size left out is missed {missed}"
-        else:
-            rest = f", {join_words(f'{law} by {errors[law]:.0%}' for law in others)}" if others else ""
-            text = f"is {best}: a size left out is missed by {errors[best]:.0%}{rest}"
-        clauses.append(f"{who} {text}".replace("%", " %"))
-    return f"With {size}, {two_at_most(clauses)}"

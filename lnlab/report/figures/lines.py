@@ -1,7 +1,7 @@
 """Numbers over a numeric axis: profiles over depth, numbers over sizes, one number against another, histograms."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -30,8 +30,6 @@ class Lines(Figure):
         outlines: whether lines are the outlines of histograms.
         laws: reference lines, ``law label x y last``, and ``series`` if they belong to one.
         published: what the source prints, ``series x y source``.
-        fits: laws fitted to each series, ``series law x y``. They replace the line through the marks.
-        fitted: the names of these laws.
         ends: numbers in words, by series: below its name at its end, or in the caption where it has none.
     """
 
@@ -41,14 +39,12 @@ class Lines(Figure):
     outlines: bool = False
     laws: Rows = ()
     published: Rows = ()
-    fits: Rows = ()
-    fitted: Sequence[str] = ()
     ends: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def marks(self) -> tuple[str, str]:
-        """Marks where single seeds or fitted laws are drawn beside them, else lines."""
-        return "Marks" if self.seeds_drawn or self.fitted else "Lines", self.spread
+        """Marks where single seeds are drawn beside them, else lines."""
+        return "Marks" if self.seeds_drawn else "Lines", self.spread
 
     @property
     def in_panels(self) -> bool:
@@ -78,7 +74,7 @@ class Lines(Figure):
     @cached_property
     def names(self) -> EndNames | None:
         """The names of the lines at their ends. None means a legend, or a panel for each line."""
-        if self.in_panels or len(self.data.panels) > 1 or self.laws or self.fits or self.outlines:
+        if self.in_panels or len(self.data.panels) > 1 or self.laws or self.outlines:
             return None
         return end_names(self.points, self.data.style, self.x, self.y, self.ends)
 
@@ -96,8 +92,6 @@ class Lines(Figure):
                 dots=self.seeds_drawn,
                 laws=self.laws,
                 published=self.published,
-                fits=self.fits,
-                fitted=self.fitted,
             )
         return lines_chart(
             self.data.panels,
@@ -109,8 +103,6 @@ class Lines(Figure):
             dots=self.seeds_drawn,
             laws=self.laws,
             published=self.published,
-            fits=self.fits,
-            fitted=self.fitted,
             names=self.names,
             apart=self.apart,
         )

@@ -40,14 +40,12 @@ class TrainingFigure(Figure):
         x: training steps or epochs.
         y: of the lines.
         overlays: what is drawn over the lines and below them.
-        clip: whether lines leave the axis.
     """
 
     data: TrainingCurves
     x: Axis
     y: Axis
     overlays: Overlays
-    clip: bool
 
     @property
     def marks(self) -> tuple[str, str]:
@@ -58,7 +56,7 @@ class TrainingFigure(Figure):
         """As ``charts.training_curves.training_curve_chart``, or in a panel for each series where these are many."""
         if in_panels(self.data):
             return training_curve_panels(
-                self.x, self.y, self.data.style, self.overlays, clip=self.clip, single_seeds=has_single_seeds(self.data)
+                self.x, self.y, self.data.style, self.overlays, single_seeds=has_single_seeds(self.data)
             )
         return training_curve_chart(
             self.data.panels,
@@ -67,7 +65,6 @@ class TrainingFigure(Figure):
             self.data.style,
             self.overlays,
             hover=self.points.height <= MAX_HOVER_POINTS,
-            clip=self.clip,
             single_seeds=has_single_seeds(self.data),
             names=None if self.data.panels else end_names(self.points, self.data.style, self.x, self.y),
         )

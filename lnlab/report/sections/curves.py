@@ -1,12 +1,9 @@
 """A quantity over training: a line for each variant with its band over seeds, and every run that diverged."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from lnlab.analyse.quantities.rates import RATE_PATH
-from lnlab.errors import ReportError
-from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.curve_axes import X_TITLES, curve_overlays, curve_x_axis, curve_y_axis
 from lnlab.report.data.basin_runs import choices_sentences
@@ -41,9 +38,7 @@ def curves(
     quantity: str,
     where: dict[str, Json] | None = None,
     x: CurveAxis = "step",
-    unit: Literal["nats", "bits"] = "nats",
     scale: Literal["linear", "log"] = "linear",
-    between: tuple[float, float] | None = None,
     inset: bool = False,
     lines: dict[str, float] | None = None,
 ) -> Section:
@@ -53,24 +48,18 @@ def curves(
     runs of a variant finished, there is no mean, and those that did are thin dashed lines. Splits differ in their
     dashes. More than 8 variants have a panel each. ``inset`` draws the learning rate below, but not below such panels;
     ``lines`` are levels to compare with, by name, beside the entropy of the words, which is drawn where a loss is.
-    ``between`` are the ends of the vertical axis.
     Where learning rates were chosen on tuning seeds, the caption states them, and which lie at the edge of their grid.
     """
-    # a loss of a user's own is called nats or bits only by who knows that it is one
-    if unit == "bits" and "bits" not in quantity_with_unit(quantity, "bits"):
-        raise ReportError(Issue("no-effect", "unit", f"the {quantity_name(quantity)} is not in nats", "leave it out"))
     log = scale == "log"
-    curves = collect_training_curves(
-        results, quantity, where or {}, x, log=log, per=math.log(2) if unit == "bits" else 1.0, rates=inset
-    )
+    curves = collect_training_curves(results, quantity, where or {}, x, log=log, rates=inset)
     if curves.seeds.is_empty() and curves.diverged.is_empty() and curves.survivors.is_empty():
         return unmeasured(curves, quantity)
     levels: dict[str, float] = {}
     if quantity in LOSSES and curves.entropy is not None and curves.entropy[1] <= 1.05 * curves.entropy[0]:
         levels[_FREQUENCIES] = sum(curves.entropy) / 2  # where all runs have about the same
     levels |= lines or {}
-    title = f"{axis_title(quantity, None, unit)}{' (log scale)' if log else ''}"
-    y_axis = curve_y_axis(curves, title, between, levels.get(_FREQUENCIES), log=log)
+    title = f"{axis_title(quantity)}{' (log scale)' if log else ''}"
+    y_axis = curve_y_axis(curves, title, levels.get(_FREQUENCIES), log=log)
     x_axis = curve_x_axis(curves, x, inset=inset)
     visible = {name: level for name, level in levels.items() if y_axis.domain[0] <= level <= y_axis.domain[1]}
     overlays = curve_overlays(curves, x_axis, y_axis, visible, inset=inset and not in_panels(curves))
@@ -96,10 +85,8 @@ def curves(
     elif longest > MAX_CURVE_POINTS // 2:
         notes.append(f"Each line has at most {MAX_CURVE_POINTS} evenly spaced points.")
     if overlays.cuts:
-        above, below = ([row["furthest"] for row in overlays.cuts if row["up"] is up] for up in (True, False))
-        ways = [f"up to {format_short(max(above))}"] if above else []
-        ways += [f"down to {format_short(min(below))}"] if below else []
-        notes.append(f"The y-axis is cut; lines with an arrow continue {join_words(ways)}.")
+        furthest = max(row["furthest"] for row in overlays.cuts)
+        notes.append(f"The y-axis is cut; lines with an arrow continue up to {format_short(furthest)}.")
     shown = runs_with(results, {"quantity": quantity, **(where or {})})
     notes.append(choices_sentences(decisions, results, shown, RATE_PATH, "learning rates"))
     if overlays.rates:
@@ -110,11 +97,10 @@ def curves(
         x=x_axis,
         y=y_axis,
         overlays=overlays,
-        clip=between is not None or bool(overlays.cuts),
         statistic=mean_statistic(log=log),
-        subject=f"{quantity_definition(quantity, unit)}{of_split}, against {X_TITLES[x]}",
+        subject=f"{quantity_definition(quantity)}{of_split}, against {X_TITLES[x]}",
         notes=tuple(notes),
-        shows=f"Line chart of the {quantity_with_unit(quantity, unit)}, against {X_TITLES[x]}",
+        shows=f"Line chart of the {quantity_with_unit(quantity)}, against {X_TITLES[x]}",
         finding=training_finding(curves, quantity),
         headings={
             **({"panel": "split"} if curves.panels else {}),

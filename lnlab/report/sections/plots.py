@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Verdict
-from lnlab.claims.laws import predicted_log
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
@@ -18,13 +16,10 @@ from lnlab.report.data.published_marks import PublishedPoints, published_marks
 from lnlab.report.data.series import collect_series, mean_points
 from lnlab.report.data.theory import TheoryLine, theory_lines
 from lnlab.report.figures.findings import (
-    ComparedLaw,
     change_finding,
-    laws_finding,
     pairs_finding,
     size_exponents,
     size_finding,
-    sizes_by_seed,
 )
 from lnlab.report.figures.lines import Lines, value_axis
 from lnlab.report.section import Section, Table, empty_section, sections, unmeasured
@@ -34,7 +29,6 @@ from lnlab.report.words.quantity_words import axis_title, quantity_definition, q
 from lnlab.report.words.statistic import MEAN, mean_statistic
 from lnlab.report.words.wording import (
     format_interval,
-    join_words,
     nonbreaking,
     number_on_mark,
 )
@@ -45,7 +39,6 @@ from lnlab.tables import Results
 _Rows = Iterable[Mapping[str, Any]]
 _MOST_WITH_BARS = 2
 """The most positions at which intervals are bars."""
-_CURVE_PIECES = 60
 _LEAST_PLACES = 3
 """Places that a seed needs for an exponent."""
 _EXPONENTS = {"series": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
@@ -222,58 +215,6 @@ def _exponent_table(data: FigureData, quantity: str, size: SizeNames) -> Table:
         Grid("", ("variant", "exponent"), body),
         statistics=((MEAN, rows),),
     )
-
-
-@sections.register("law_plot")
-def law_plot(
-    results: Results,
-    *,
-    quantity: str,
-    where: dict[str, Json] | None = None,
-    x: str = "model.sublayers",
-    laws: list[ComparedLaw] | None = None,
-    scale: Literal["linear", "log"] = "linear",
-) -> Section:
-    """``a + b x and a + b log x`` beside the quantity at x: and by how much each misses what it has not seen.
-
-    Marks are geometric means over seeds with 95 % Student intervals on a linear axis; ``scale`` is that of x. ``laws``
-    are linear and logarithmic by default, fitted in log y: drawn through the means, and judged as by the claim
-    ``fit``, by levels left out within each seed.
-    """
-    data = collect_series(results, quantity, where or {}, x, log=True, panels=False)
-    if data.seeds.is_empty():
-        return unmeasured(data, quantity)
-    names = laws or ["linear", "logarithmic"]
-    size, log = size_names(x), scale == "log"
-    fits = []
-    for name in data.names:
-        if (complete := sizes_by_seed(data, name)) is None:
-            continue
-        sizes, numbers = complete
-        at = (np.geomspace if log else np.linspace)(sizes[0], sizes[-1], _CURVE_PIECES + 1)
-        for law in names:  # fitted to the geometric means over seeds
-            values = np.exp(predicted_log(law, sizes, np.log(numbers).mean(0), at))
-            curve = zip(at, values, strict=True)
-            fits += [{"series": name, "law": law, "x": float(a), "y": float(v)} for a, v in curve]
-    return _plot(
-        data,
-        quantity,
-        size.phrase,
-        {"x": size.axis},
-        x=axis_at_values(f"{size.axis}{' (log scale)' if log else ''}", data.points["x"], log=log),
-        log=False,
-        geometric=True,
-        beside=[0.0],
-        subject=f"against {size.phrase}, on a linear axis",
-        spread="bars",
-        fits=fits,
-        fitted=names,
-        notes=(
-            f"Thin lines: the {join_words(names)} law fitted to the means, in the colour of their series.",
-            f"The error of a law is the median over {seeds_word()}, at a size that it was not fitted to.",
-        ),
-        finding=laws_finding(data, quantity, size.phrase, names),
-    ).section()
 
 
 @sections.register("scatter")

@@ -48,10 +48,10 @@ def quantity_words(name: str) -> QuantityWords | None:
     return replace(words, symbol=own.symbol) if own and not words.symbol else words
 
 
-def quantity_unit(name: str, nats: str = "nats") -> str | None:
+def quantity_unit(name: str) -> str | None:
     """The unit of a quantity, or None where it is unknown."""
     words = quantity_words(name)
-    return fill_units(words.unit, nats) or None if words else None
+    return fill_units(words.unit) or None if words else None
 
 
 def quantity_name(name: str) -> str:
@@ -59,28 +59,28 @@ def quantity_name(name: str) -> str:
     return words.name if (words := quantity_words(name)) else name.replace("_", " ")
 
 
-def quantity_with_unit(name: str, nats: str = "nats") -> str:
+def quantity_with_unit(name: str) -> str:
     """A quantity with its unit: ``gradient norm, nats per token``."""
-    unit = quantity_unit(name, nats)
+    unit = quantity_unit(name)
     return quantity_name(name) if unit is None else f"{quantity_name(name)}, {unit}"
 
 
-def quantity_definition(name: str, nats: str = "nats") -> str:
+def quantity_definition(name: str) -> str:
     """A quantity with what it is, to begin a caption."""
     words = quantity_words(name)
     text = quantity_name(name)
     parts = (words.definition, words.unit) if words else ()
-    known = ", ".join(filter(None, (fill_units(part, nats) for part in parts)))
+    known = ", ".join(filter(None, (fill_units(part) for part in parts)))
     return f"{text[:1].upper()}{text[1:]}{f' ({known})' if known else ''}"
 
 
-def axis_title(quantity: str, where: Mapping[str, Json] | None = None, nats: str = "nats") -> str:
+def axis_title(quantity: str, where: Mapping[str, Json] | None = None) -> str:
     """``gradient norm ‖E ∂L/∂W₂‖, nats per token`` where one tensor is selected, ``W`` where several are.
 
     A quantity without a symbol is as in ``quantity_with_unit``.
     """
     words = quantity_words(quantity)
-    title = quantity_with_unit(quantity, nats)
+    title = quantity_with_unit(quantity)
     if words is None or not words.symbol:
         return title
     tensor = (where or {}).get("tensor")

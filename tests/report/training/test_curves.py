@@ -67,34 +67,13 @@ def test_the_axis_of_a_loss_ends_above_the_entropy_and_marks_lines_that_begin_hi
     assert first.min() > high, "each line begins above"
     (arrows,) = _arrows(chart)
     assert {row["series"] for row in arrows} == {"Post-LN", "Pre-LN"}
-    assert all(row["value"] == high and row["up"] for row in arrows)
+    assert all(row["value"] == high for row in arrows)
     assert f" continue up to {format_short(first.max())}." in chart.caption
 
 
 def _arrows(chart):
-    names = {"series", "x", "value", "up", "furthest"}
+    names = {"series", "x", "value", "furthest"}
     return [rows for rows in chart.spec["datasets"].values() if rows and set(rows[0]) == names]
-
-
-def test_a_line_that_leaves_either_end_of_the_axis_has_an_arrow_where_it_does(whole):
-    (full,) = curves(whole, **NLL).charts
-    values = full.points["estimate"]
-    low, high = (float(values.quantile(q)) for q in (0.3, 0.7))
-    (chart,) = curves(whole, **NLL, between=(low, high)).charts
-    arrows = [row for rows in _arrows(chart) for row in rows]
-    for (name,), line in full.points.sort("x").group_by("series"):
-        for up, edge in ((True, high), (False, low)):
-            x, y = line["x"].to_numpy(), line["estimate"].to_numpy()
-            beyond = y > edge if up else y < edge
-            (own,) = [row for row in arrows if row["series"] == name and row["up"] is up] or [None]
-            assert (own is not None) == bool(beyond.any())
-            if own is not None:
-                assert np.interp(own["x"], x, y) == pytest.approx(edge)
-    assert len(arrows) >= 3
-    assert f" continue up to {format_short(values.max())} and down to {format_short(values.min())}." in chart.caption
-    (unbroken,) = curves(whole, **NLL, between=(float(values.min()) - 1, float(values.max()) + 1)).charts
-    assert not _arrows(unbroken)
-    assert "axis is cut" not in unbroken.caption
 
 
 def rows_of_dashed(chart):
@@ -138,17 +117,6 @@ def test_against_epochs_an_update_is_its_share_of_one(whole, golden):
     endless = with_curves(whole, lambda rows: rows.filter(pl.col("quantity") != "epoch"))
     with golden.raises(LabError):
         curves(endless, **NLL, x="epoch")
-
-
-def test_bits_are_nats_over_ln_2_and_so_is_the_entropy_of_the_words(whole):
-    nats, bits = (curves(whole, **NLL, unit=unit).charts[0] for unit in ("nats", "bits"))
-    ratio = nats.points["estimate"] / bits.points["estimate"]
-    assert ratio.to_list() == pytest.approx([math.log(2)] * len(ratio))
-    assert "bits per token" in bits.caption
-    assert "token frequencies alone (5.5)" in nats.caption
-    assert f"token frequencies alone ({5.5 / math.log(2):.2g})" in bits.caption
-    with pytest.raises(LabError, match="not in nats"):
-        curves(whole, quantity="learning_rate", unit="bits")
 
 
 def test_splits_differ_by_dash_and_variants_by_colour_and_shape(whole, golden):
@@ -307,9 +275,3 @@ def test_it_is_drawn_again_from_its_own_rows_and_page_and_notebook_hold_it(whole
     page, *_ = write_report(tmp_path, given, whole, []).files
     assert 'class="broken"' not in page.read_text()
     assert "alt.VConcatChart" in (tmp_path / "notebook.ipynb").read_text()
-
-
-@pytest.mark.parametrize(("ends", "scale"), [((2.0, 1.0), "linear"), ((0.0, 1.0), "log")])
-def test_ends_of_the_axis_in_the_wrong_order_are_refused(whole, ends, scale, golden):
-    with golden.raises(LabError):
-        curves(whole, **NLL, between=ends, scale=scale)

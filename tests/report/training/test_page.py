@@ -16,7 +16,7 @@ assert tabs
 assert visit
 SECTIONS = (
     {"kind": "curves", "quantity": "loss", "inset": True},
-    {"kind": "curves", "quantity": "nll", "x": "epoch", "unit": "bits", "where": {"placement": "pre"}},
+    {"kind": "curves", "quantity": "nll", "x": "epoch", "where": {"placement": "pre"}},
     {"kind": "basin", "quantity": "toy_last"},
     {"kind": "histogram", "quantity": "gradient_size"},
     {"kind": "outcomes", "numbers": ["toy_last"]},
