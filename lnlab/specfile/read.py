@@ -1,7 +1,7 @@
 """Data -> ``Experiment``, with every issue at once. An issue does not keep the sound parts from being read.
 
 Keys of a setting are left to the points of the sweep. The grammar needs no registry, so its issues are reported before
-any piece is imported.
+torch is imported.
 """
 
 import json

@@ -1,1 +1,1 @@
-"""Which variants a selection takes, and whether what a spec requests can be answered."""
+"""Claims written out with what their sections say, requests resolved, and seeds and conditions of grids."""
