@@ -1,4 +1,4 @@
 """What the commands do, as functions: a request, the plan kept for it, what is missing, and its verdicts.
 
-``api`` and ``running`` are the commands for Python, ``array_run`` is a run on SLURM,
+``api`` and ``running`` are the commands for Python, ``cluster_run`` is a run on SLURM or Ray,
 """

@@ -1,7 +1,6 @@
 """Compute what the store lacks of a plan, on all cores, and report progress: between the spec and the verdicts."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,8 +21,7 @@ from lnlab.compile.plan import Plan
 from lnlab.compile.work import Trajectory
 from lnlab.errors import LabError, SpecError
 from lnlab.execute.devices import device_kind
-from lnlab.execute.executor import ExecutorKind
-from lnlab.execute.machine import Machines, ThisMachine
+from lnlab.execute.machine import ThisMachine
 from lnlab.keys import Json
 from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.store import Store
@@ -54,27 +52,26 @@ def compute_missing(
         LabError: every problem of the spec, or something that it asks and could not be judged.
         CorpusError: a corpus is absent or damaged.
         StoreError: the store cannot be written.
-        LabError: a unit needs more memory than there is, or the cluster cannot be reached.
+        LabError: a unit needs more memory than there is.
     """
     known = load_registries(request.plugins)
     require_judgeable(request, known)
     tuned = 0
-    with _machines(options) as where:
-        while True:
-            plan, document = compile_request(request, known, decisions)
-            if made := remembered_decisions(plan, store):
-                decisions = (*decisions, *made)
-                continue
-            provenance = provenance_of_run(plan.inputs) if store.pending(plan) else stored_provenance(store, plan.name)
-            facts = plan_facts(request, plan, document, known, provenance)
-            plan = part(plan, known)
-            stored = store.keep_plan(plan, request.spec, facts, content=request.content)
-            done = compute_round(store, plan, stored, request, known, options, where)
-            new_decisions = decide_open_choices(plan, store)
-            if done.interrupted or not new_decisions:
-                return replace(done, tuned=tuned)
-            decisions = (*decisions, *new_decisions)
-            tuned += done.units
+    while True:
+        plan, document = compile_request(request, known, decisions)
+        if made := remembered_decisions(plan, store):
+            decisions = (*decisions, *made)
+            continue
+        provenance = provenance_of_run(plan.inputs) if store.pending(plan) else stored_provenance(store, plan.name)
+        facts = plan_facts(request, plan, document, known, provenance)
+        plan = part(plan, known)
+        stored = store.keep_plan(plan, request.spec, facts, content=request.content)
+        done = compute_round(store, plan, stored, request, known, options)
+        new_decisions = decide_open_choices(plan, store)
+        if done.interrupted or not new_decisions:
+            return replace(done, tuned=tuned)
+        decisions = (*decisions, *new_decisions)
+        tuned += done.units
 
 
 def next_plan(
@@ -110,23 +107,6 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
         raise
     except LabError:
         return None
-
-
-@contextmanager
-def _machines(options: RunOptions) -> Iterator[Machines]:
-    """What units are computed on, connected for as long as the block lasts.
-
-    Raises:
-        LabError: the cluster cannot be reached.
-    """
-    if options.executor == ExecutorKind.local:
-        yield ThisMachine(options.workers)
-        return
-    from lnlab.execute.cluster.connection import connected
-    from lnlab.execute.cluster.machines import RayCluster
-
-    with connected(options.address, options.workers):
-        yield RayCluster(options.workers, options.console.print)
 
 
 def stored_provenance(store: Store, name: str) -> Json:
@@ -166,10 +146,8 @@ def compute_round(
     request: Request,
     known: "Registries",
     options: RunOptions,
-    where: Machines | None = None,
 ) -> RunSummary:
-    """Compute what the store lacks of the plan of one stage, on this machine where no other is named."""
-    where = where or ThisMachine(options.workers)
+    """Compute what the store lacks of the plan of one stage."""
     misses = work_to_do(store.lacks(stored), retry_failed=options.retry_failed)
     missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
     due_units = [
@@ -180,14 +158,14 @@ def compute_round(
     if due_units:
         # A plan that is held in memory means a store that cannot be written: it would keep no row either.
         store.require_stored(stored)
-    before = compute_sources(store, plan, due_units, request, known, options, where)
+    before = compute_sources(store, plan, due_units, request, known, options)
     if before is not None:
         store.used(stored)
         if before.interrupted:
             return replace(before, stored=stored)
     # Only now, as the states that these units begin with were computed above.
     due_units = with_weights(store, plan, due_units)
-    return compute_units(store, plan, stored, due_units, request, known, options, where)
+    return compute_units(store, plan, stored, due_units, request, known, options)
 
 
 def plan_here(

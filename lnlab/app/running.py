@@ -54,15 +54,13 @@ def _run_once(store: "Store", request: Request, options: RunOptions) -> RunResul
 
         if options.executor == ExecutorKind.local:
             warm()  # the workers' server imports torch while this process does
-
-        if options.executor == ExecutorKind.slurm:
-            from lnlab.app.array_run import run_as_array
-
-            summary = run_as_array(store, request, options)
-        else:
             from lnlab.app.compute import compute_missing
 
             summary = compute_missing(store, request, options)
+        else:
+            from lnlab.app.cluster_run import run_on_cluster
+
+            summary = run_on_cluster(store, request, options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
         unjudged = summary.interrupted or not options.wait

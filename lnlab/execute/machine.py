@@ -3,17 +3,14 @@
 import platform
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 import torch
 
 from lnlab.compile.cost.cost import machine_memory
-from lnlab.compile.cost.memory import MemoryPlan
-from lnlab.execute.devices import gpu_memories, require_devices, visible_gpu
-from lnlab.execute.executor import OpenExecutor
-from lnlab.execute.pool import Workers, cores, threads
+from lnlab.execute.devices import gpu_memories
+from lnlab.execute.pool import cores, threads
 
 _CPU_INFO = Path("/proc/cpuinfo")
 
@@ -37,40 +34,6 @@ def device_name(kind: str = "cpu") -> str:
     return f"cpu ({', '.join(dict.fromkeys(name for name in names if name))})"
 
 
-class Machines(Protocol):
-    """What units are computed on."""
-
-    @property
-    def workers(self) -> int:
-        """How many workers there would be, were there memory for all."""
-        ...
-
-    @property
-    def memory(self) -> int:
-        """Bytes that they have together."""
-        ...
-
-    def require(self, devices: Collection[str]) -> None:
-        """Refuse devices that are not there.
-
-        Raises:
-            LabError: which, and what there is.
-        """
-        ...
-
-    def gpus(self, devices: Collection[str]) -> Sequence[int]:
-        """Bytes of each GPU that workers share, where units are on GPUs."""
-        ...
-
-    def executor(self, folder: Path, plan: MemoryPlan, devices: Collection[str]) -> OpenExecutor | None:
-        """Choose what opens the executor for these units. None means the executor of this machine.
-
-        Raises:
-            LabError: one of them needs more memory than a machine has.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class ThisMachine:
     """Worker processes of this machine: ``requested``, or as many as cores have room for."""
@@ -87,19 +50,6 @@ class ThisMachine:
         """The memory of this machine, in bytes."""
         return machine_memory()
 
-    def require(self, devices: Collection[str]) -> None:
-        """Refuse devices that torch does not see."""
-        require_devices(devices)
-
     def gpus(self, devices: Collection[str]) -> Sequence[int]:
         """The memory of every GPU that torch sees."""
         return gpu_memories() if "cuda" in devices else ()
-
-    def executor(
-        self,
-        folder: Path,  # noqa: ARG002
-        plan: MemoryPlan,
-        devices: Collection[str],
-    ) -> OpenExecutor | None:
-        """The one of this machine, each worker on its own GPU where units are on GPUs."""
-        return partial(Workers, gpus=[visible_gpu(number) for number in plan.devices]) if "cuda" in devices else None

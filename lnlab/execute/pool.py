@@ -10,7 +10,7 @@ into them: a script may call ``lnlab.run`` at its top level.
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -159,26 +159,20 @@ def _begin(gpu: str | None) -> None:
 
 @dataclass
 class Workers:
-    """The executor of this machine: a number of processes, each replaced when it dies.
+    """A number of processes, from 1, each replaced when it dies.
 
     Attributes:
         count: the number of processes.
-        ahead: as in ``Executor``.
         gpus: the one GPU that each worker sees, as CUDA names it. If empty, all workers see every GPU.
     """
 
     count: int
-    ahead: float = 0.0
     gpus: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         warm()
         gpus: Sequence[str | None] = self.gpus or [None] * self.count
         self._workers = [ProcessWorker(worker_context(), partial(_begin, gpu)) for gpu in gpus[: self.count]]
-
-    def ready(self) -> Collection[int]:
-        """All of them."""
-        return range(1, self.count + 1)
 
     def submit(
         self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1

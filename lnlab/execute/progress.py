@@ -2,9 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
 
 from lnlab.compile.work import Trajectory
 from lnlab.execute.interrupts import signal_name
@@ -55,7 +54,6 @@ class ProgressReporter:
     clock: Callable[[], float] = time.monotonic
     started_at: float = 0.0
     worker_seconds: float = 0.0
-    spent: float = 0.0
 
     def begin(self) -> None:
         """The first unit is about to be handed out."""
@@ -67,16 +65,9 @@ class ProgressReporter:
         self.summary.ended[answer.status] += 1
         self.summary.elsewhere += answer.elsewhere
         self.worker_seconds += answer.seconds
-        self.spent += flight.cost
         if not finished:
             self.summary.problems.append((answer.key, answer.status, answer.text))
         self.report("finished" if finished else "failed", flight, answer)
-
-    def expected_seconds(self, flights: Sequence[InFlightUnit]) -> float:
-        """Seconds that these units take at the rate of those that have ended. Infinite before the first has ended."""
-        if not flights:
-            return 0.0
-        return self.worker_seconds / self.spent * sum(flight.cost for flight in flights) if self.spent else inf
 
     def stopping(self, number: int) -> None:
         """A signal has asked to stop: report the first one."""

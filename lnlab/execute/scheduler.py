@@ -15,7 +15,7 @@ from typing import Any
 
 from lnlab.compile.work import Trajectory
 from lnlab.errors import StoreError
-from lnlab.execute.executor import Executor, OpenExecutor, WorkerDied, WorkerLost, worker_with_room
+from lnlab.execute.executor import WorkerDied
 from lnlab.execute.interrupts import Stops, counting_stops, exit_name, signal_name
 from lnlab.execute.pool import Workers, cores
 from lnlab.execute.progress import InFlightUnit, OnEvent, ProgressReporter, SweepSummary
@@ -41,9 +41,6 @@ from lnlab.tables import LivePoint
 DEATHS = 3
 """A unit that has killed this many workers has failed."""
 
-MAX_LOSSES = 10
-"""So has one that was at work on this many machines when they went away."""
-
 PATIENCE = 10.0
 """Seconds in which no worker could be started, after which none is waited for any more."""
 
@@ -65,9 +62,9 @@ def sweep(
     save_every: float = SAVE_EVERY,
     on_event: OnEvent = ignore_event,
     live: Callable[[str], LivePoint | None] | None = None,
-    open_executor: OpenExecutor | None = None,
+    gpus: Sequence[str] = (),
 ) -> SweepSummary:
-    """Do all units, on this machine or where the executor has its workers.
+    """Do all units, in worker processes of this machine.
 
     Args:
         units: trajectories with only the measurements that they lack.
@@ -80,7 +77,7 @@ def sweep(
         save_every: seconds of training between two saved states.
         on_event: called with every event, in this thread.
         live: key -> the last known point of a unit's training. None means that these are not reported.
-        open_executor: opens the executor. The default is processes of this machine.
+        gpus: the one that each worker sees, as CUDA names it. If empty, all workers see every GPU.
 
     Raises:
         CorpusError: a corpus is absent or damaged. As a rule this is raised before any unit is handed out.
@@ -95,11 +92,11 @@ def sweep(
     count = min(workers or cores(), len(units))
     with counting_stops() as stops:
         reporter = ProgressReporter(len(units), count, on_event)
-        executor = (open_executor or Workers)(count)
+        pool = Workers(count, gpus=gpus)
         scheduler = _Scheduler(
             assignments=assignments,
             queue=Queue.of(units, costs or {}),
-            executor=executor,
+            workers=pool,
             reporter=reporter,
             stops=stops,
             timeout=timeout,
@@ -109,7 +106,7 @@ def sweep(
             scheduler.prepare()
             scheduler.run()
         finally:
-            executor.stop()
+            pool.stop()
     return reporter.summary
 
 
@@ -118,23 +115,21 @@ class _Scheduler:
     """A sweep in progress: which worker holds which unit, and what waits.
 
     Attributes:
-        in_flight: by future the unit that a worker has, those of one worker in the order in which it does them.
+        in_flight: by future the unit that a worker has.
         deaths: by key how many workers died of a unit.
-        losses: by key how many workers were lost while they were at a unit.
         broken_since: since when no worker could be started, None while they can.
         fatal: the first answer that concerns every unit: an absent corpus, or a store that cannot be written.
     """
 
     assignments: Mapping[str, Assignment]
     queue: Queue
-    executor: Executor
+    workers: Workers
     reporter: ProgressReporter
     stops: Stops
     timeout: float | None
     live: Callable[[str], LivePoint | None] | None = None
     in_flight: dict[Any, InFlightUnit] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
-    losses: Counter[str] = field(default_factory=Counter)
     broken_since: float | None = None
     fatal: Answer | None = None
     _terminated: bool = False
@@ -145,17 +140,15 @@ class _Scheduler:
         self.reporter.report("preparing")
         assignments = self.assignments.values()
         distinct = list({canonical(a.trajectory.setting["task"]): a for a in assignments}.values())
-        while not (numbers := sorted(self.executor.ready())) and not self.stops.count:
-            time.sleep(TICK)
-        count = max(len(distinct), len(numbers)) if numbers else 0
+        count = self.workers.count
         futures = {
-            self.executor.submit(prepare, distinct[n % len(distinct)], worker=numbers[n % len(numbers)])
-            for n in range(count)
+            self.workers.submit(prepare, distinct[n % len(distinct)], worker=n % count + 1)
+            for n in range(max(len(distinct), count))
         }
         while futures and not self.stops.count:
             done, futures = wait(futures, TICK, FIRST_COMPLETED)
             for future in done:
-                with suppress(WorkerDied, WorkerLost, *_BROKEN):
+                with suppress(WorkerDied, *_BROKEN):
                     future.result().raise_if_fatal()
         self.reporter.begin()
 
@@ -168,7 +161,7 @@ class _Scheduler:
                     self._handle_result(future, self.in_flight.pop(future))
                 self._report_steps()
             elif self.queue:
-                time.sleep(min(TICK, self.queue.wait_time()) if self.executor.ready() else TICK)
+                time.sleep(min(TICK, self.queue.wait_time()))
             self._handle_stop_requests()
         self._handle_stop_requests()
         if self.fatal is not None:
@@ -179,7 +172,7 @@ class _Scheduler:
         if self.live is None or time.monotonic() - self._looked_at < SHOW_EVERY:
             return
         self._looked_at = time.monotonic()
-        for flight in {flight.slot: flight for flight in reversed(self.in_flight.values())}.values():
+        for flight in self.in_flight.values():
             point = self.live(flight.unit.key) if flight.unit.steps else None
             if point is not None:
                 self.reporter.training(flight, point)
@@ -194,10 +187,10 @@ class _Scheduler:
             self.reporter.stopping(self.stops.first)
         if self.stops.urgent and not self._terminated:
             self._terminated = True
-            self.executor.terminate()
+            self.workers.terminate()
         if self.stops.count > 1 and self.in_flight:  # what the workers hold is recorded as interrupted
             self.reporter.stopping(self.stops.first)
-            self.executor.stop()
+            self.workers.stop()
             for flight in self.in_flight.values():
                 answer = self._record(flight.unit, "interrupted", f"stopped by {signal_name(self.stops.first)}")
                 if answer.status == "interrupted":
@@ -205,21 +198,15 @@ class _Scheduler:
             self.in_flight.clear()
 
     def _dispatch(self) -> None:
-        """Hand a unit to every worker that is or soon will be idle. Once the sweep is stopping, hand out none."""
-        hands: dict[int, list[InFlightUnit]] = {number: [] for number in self.executor.ready()}
-        for flight in self.in_flight.values():
-            hands.get(flight.slot, []).append(flight)
-        expected, ahead = self.reporter.expected_seconds, self.executor.ahead
-        while (number := worker_with_room(hands, expected, ahead, len(self.queue))) and not self._stopping:
-            unit = self.queue.next()
-            if unit is None:
-                return
+        """Hand a unit to every idle worker. Once the sweep is stopping, hand out none."""
+        busy = {flight.slot for flight in self.in_flight.values()}
+        for number in range(1, self.workers.count + 1):
+            if number in busy or self._stopping or (unit := self.queue.next()) is None:
+                continue
             flight = InFlightUnit(unit, number, self.queue.cost(unit))
-            future = self.executor.submit(work, self.assignments[unit.key], self.timeout, worker=number)
+            future = self.workers.submit(work, self.assignments[unit.key], self.timeout, worker=number)
             self.in_flight[future] = flight
-            hands[number].append(flight)
-            if len(hands[number]) == 1:
-                self.reporter.report("started", flight)
+            self.reporter.report("started", flight)
 
     def _handle_result(self, future: Any, flight: InFlightUnit) -> None:
         """Take in the answer of a unit that was handed out."""
@@ -231,10 +218,9 @@ class _Scheduler:
         except WorkerDied as died:
             self.deaths[flight.unit.key] += 1
             cause = f"its worker died ({exit_name(died.exitcode)})"
-            answer = self._handle_worker_end(flight, cause, self.deaths, DEATHS)
-        except WorkerLost as lost:
-            self.losses[flight.unit.key] += lost.first
-            answer = self._handle_worker_end(flight, str(lost), self.losses, MAX_LOSSES)
+            answer = Answer(flight.unit.key, BUSY, cause)
+            if self.deaths[flight.unit.key] == DEATHS:
+                answer = self._record(flight.unit, "failed", f"{DEATHS} times {cause}")
         except _BROKEN as broken:
             answer = Answer(flight.unit.key, BUSY, "the pool of workers broke")
             self.broken_since = self.broken_since or time.monotonic()
@@ -251,15 +237,6 @@ class _Scheduler:
             self.fatal = self.fatal or answer
         else:
             self.reporter.ended(flight, answer)
-        following = next((other for other in self.in_flight.values() if other.slot == flight.slot), None)
-        if following is not None and flight.slot in self.executor.ready():
-            self.reporter.report("started", following)
-
-    def _handle_worker_end(self, flight: InFlightUnit, cause: str, ends: Counter[str], limit: int) -> Answer:
-        """Queue the unit of a lost worker again. After ``limit`` such ends the unit is recorded as failed."""
-        if ends[flight.unit.key] < limit:
-            return Answer(flight.unit.key, BUSY, cause)
-        return self._record(flight.unit, "failed", f"{limit} times {cause}")
 
     def _record(self, unit: Trajectory, status: str, reason: str, seconds: float = 0.0) -> Answer:
         """Record the end of a unit whose worker is dead, and with it the process that held the lease."""

@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from lnlab.cli import app
 from lnlab.execute.cluster.array_tasks import ArrayTask
+from lnlab.execute.cluster.command import Command
 from tests.support.toy_specs import UNTRAINED, toy_spec
 
 CONSOLE = [str(Path(sys.executable).with_name("lnlab"))]
@@ -104,7 +105,7 @@ def test_python_m_runs_none_either(planted):
 @pytest.mark.nightly
 def test_a_task_on_a_cluster_runs_none(planted, monkeypatch):
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
-    assert ArrayTask(("check", "one.yaml"), planted)() == 0
+    assert ArrayTask(Command(("check", "one.yaml"), planted))() == 0
     assert not (planted / RAN).exists()
 
 

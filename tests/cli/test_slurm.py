@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from lnlab.app import array_run
-from lnlab.app.array_run import run_as_array
+from lnlab.app import cluster_run
+from lnlab.app.cluster_run import run_on_cluster
 from lnlab.app.request import Request
 from lnlab.app.run_options import RunOptions
 from lnlab.store.leases import lease_holder
@@ -225,12 +225,12 @@ if sys.orig_argv[2:4] == ["lnlab", "run"]:
 def test_two_of_submitits_own_processes_compute_every_unit_once_and_the_rows_are_those_of_home(
     slurm, at_home, monkeypatch
 ):
-    monkeypatch.setattr(array_run, "LOOK_EVERY", 1.0)
+    monkeypatch.setattr(cluster_run, "LOOK_EVERY", 1.0)
     Path("sitecustomize.py").write_text(IN_TASKS.format(root=str(FAKE.parents[3])))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
     console = Console(file=io.StringIO())
     options = RunOptions(console=console, quiet=True, workers=1, executor="slurm", tasks=2)
-    summary = run_as_array(Store(Path(".lnlab")), Request(Path("trained.yaml")), options, cluster="local")
+    summary = run_on_cluster(Store(Path(".lnlab")), Request(Path("trained.yaml")), options, cluster="local")
     assert (summary.scheduled, summary.units, summary.interrupted) == (4, 4, 0)
     assert rows_of(Path(".lnlab")) == at_home
     assert isinstance(Store(Path(".lnlab")).results(summary.stored.digest).runs, pl.DataFrame)

@@ -16,6 +16,7 @@ import torch
 from lnlab.compile.cost.memory import LIBRARIES, plan_memory
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute import scheduler
+from lnlab.execute.devices import visible_gpu
 from lnlab.execute.interrupts import exit_name
 from lnlab.execute.machine import ThisMachine
 from lnlab.execute.pool import Workers
@@ -257,17 +258,16 @@ def test_units_are_shared_among_the_gpus_of_a_machine_and_rows_do_not_tell_which
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda n: SimpleNamespace(total_memory=memories[n]))
     machine = ThisMachine(8)
     assert machine.gpus({"cpu"}) == ()
-    assert machine.executor(tmp_path, plan_memory([], {}, 8, 2**40), {"cpu"}) is None
     plan = plan_memory([], {}, machine.workers, 2**40, machine.gpus({"cuda"}))
-    open_executor = machine.executor(tmp_path, plan, {"cuda"})
-    executor = open_executor(plan.workers)
+    gpus = [visible_gpu(number) for number in plan.devices]
+    workers = Workers(plan.workers, gpus)
     try:
-        seen = [executor.submit(os.getenv, "CUDA_VISIBLE_DEVICES", worker=n + 1) for n in range(plan.workers)]
+        seen = [workers.submit(os.getenv, "CUDA_VISIBLE_DEVICES", worker=n + 1) for n in range(plan.workers)]
         assert [future.result(timeout=60) for future in seen] == named
     finally:
-        executor.stop()
+        workers.stop()
     units = [unit_of(seed, {"kind": "norm", "batches": 2}) for seed in range(12)]
-    assert run(units, workers=plan.workers, open_executor=open_executor)[0].ended == {"finished": 12}
+    assert run(units, workers=plan.workers, gpus=gpus)[0].ended == {"finished": 12}
     elsewhere = Store(tmp_path / "one device")
     sweep(units, elsewhere.open_unit, load, workers=1)
     assert payloads(store, units) == payloads(elsewhere, units)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lnlab.app import array_run
+from lnlab.app import cluster_run
 from lnlab.app.stores import pushing
 from lnlab.cli import main
 from lnlab.execute.cluster import array_tasks
@@ -74,7 +74,7 @@ def array_run_looking_often(words: Sequence[str], folder: str, environment: dict
 
     It has a session of its own. The file ``pid`` beside what it prints holds its number.
     """
-    array_run.LOOK_EVERY = array_tasks.ASK_EVERY = 1.0
+    cluster_run.LOOK_EVERY = array_tasks.ASK_EVERY = 1.0
     os.setsid()
     (Path(output) / "pid").write_text(str(os.getpid()))
     return command(words, folder, environment, output, workers=False)

@@ -1,6 +1,6 @@
 """An executor without workers: starting one takes longer than the units of a small spec do."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +13,7 @@ class ThisProcess:
     """An executor without workers: a task is done where it is submitted."""
 
     count: int
-    ahead: float = 0.0
-
-    def ready(self) -> Collection[int]:
-        return (1,)
+    gpus: Sequence[str] = ()
 
     def submit(
         self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1

@@ -12,7 +12,6 @@ from lnlab.compile.plan import Plan
 from lnlab.compile.work import StateAddress, Trajectory
 from lnlab.errors import LabError
 from lnlab.execute.checkpoint import only_weights
-from lnlab.execute.machine import Machines
 from lnlab.issues import Issue
 from lnlab.store.store import Store
 
@@ -27,7 +26,6 @@ def compute_sources(
     request: Request,
     known: "Registries",
     options: RunOptions,
-    where: Machines,
 ) -> RunSummary | None:
     """Compute the states that these units begin with and the store lacks. Returns None where it lacks none."""
     wanted = {unit.origin for unit in units}
@@ -40,12 +38,12 @@ def compute_sources(
         ]
         if not lacking:
             continue
-        before = compute_sources(store, source, lacking, request, known, options, where)
+        before = compute_sources(store, source, lacking, request, known, options)
         if before is not None and before.interrupted:
             return before
         ready = with_weights(store, source, lacking)
         stored = store.keep_plan(source, request.spec, content=request.content)
-        last = compute_units(store, source, stored, ready, request, known, options, where)
+        last = compute_units(store, source, stored, ready, request, known, options)
         if last.interrupted:
             return last
     return last

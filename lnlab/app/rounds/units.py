@@ -14,8 +14,8 @@ from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
 from lnlab.compile.plan import Plan, Trajectory
 from lnlab.compile.reference.explain import call_label
 from lnlab.errors import LabError
-from lnlab.execute.devices import device_kind
-from lnlab.execute.machine import Machines
+from lnlab.execute.devices import device_kind, require_devices, visible_gpu
+from lnlab.execute.machine import ThisMachine
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
 from lnlab.issues import Issue
@@ -34,7 +34,6 @@ def compute_units(
     request: Request,
     known: "Registries",
     options: RunOptions,
-    where: Machines,
 ) -> RunSummary:
     """Compute these units of a plan.
 
@@ -42,25 +41,23 @@ def compute_units(
         LabError: there is not enough memory for even one unit.
     """
     devices = {device_kind(unit.setting) for unit in due_units}
-    where.require(devices)
-    limit = options.memory
-    memory = min(where.memory, limit or where.memory)
-    gpus = where.gpus(devices)
-    memory_plan = plan_memory(due_units, known, where.workers, memory, gpus)
+    require_devices(devices)
+    here, limit = ThisMachine(options.workers), options.memory
+    memory = min(here.memory, limit or here.memory)
+    gpus = here.gpus(devices)
+    memory_plan = plan_memory(due_units, known, here.workers, memory, gpus)
     if not memory_plan.fits:
         raise LabError(memory_problem(memory_plan, limit))
     if limit:
         # GPUs or the machine itself may be what has no room for more.
-        without_limit = plan_memory(due_units, known, where.workers, where.memory, gpus).workers
+        without_limit = plan_memory(due_units, known, here.workers, here.memory, gpus).workers
         if memory_plan.workers < min(without_limit, len(due_units)):
             workers = format_count(memory_plan.workers, "worker")
             allowed = format_quantity(limit, "B")
-            options.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
+            options.console.print(f"--max-memory: {workers} of {here.workers} at once, as {allowed} are for no more")
     units = memory_plan.units
     costs = unit_seconds(units, known)
-    # A worker on another node has another working folder.
     at_root = replace(store, root=store.root.absolute())
-    open_executor = where.executor(at_root.root, memory_plan, devices) if due_units else None
     names = unit_names(plan, costs)
     total = sum(costs.values())
     with progress_reporter(names, total, console=options.console, quiet=options.quiet) as show:
@@ -76,7 +73,7 @@ def compute_units(
             save_every=options.save_every,
             on_event=show,
             live=None if options.quiet else at_root.live,
-            open_executor=open_executor,
+            gpus=[visible_gpu(number) for number in memory_plan.devices] if "cuda" in devices else (),
         )
     return RunSummary(
         stored=stored,

@@ -1,1 +1,1 @@
-"""Units on a cluster, through Ray: the same workers, each behind an actor on some node. Ray is imported here alone."""
+"""Units on a cluster: tasks of SLURM or Ray, each of which is ``lnlab run`` on one shared store."""

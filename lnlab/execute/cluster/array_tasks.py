@@ -13,12 +13,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
 from lnlab.errors import LabError
+from lnlab.execute.cluster.command import Command, last_line
 from lnlab.issues import Issue
 
 GRACE = 120
@@ -32,31 +33,16 @@ _INSTALL = "pip install 'lnlab[slurm]'"
 
 @dataclass
 class ArrayTask:
-    """One task: the command in a process of its own, which is asked to save and end when the task has to.
+    """One task: the command in a process of its own, which is asked to save and end when the task has to."""
 
-    Attributes:
-        words: the command, without ``lnlab``.
-        folder: where it is called.
-        environment: variables that it is called with, beside those of the node.
-    """
-
-    words: tuple[str, ...]
-    folder: Path
-    environment: Mapping[str, str] = field(default_factory=dict)
+    command: Command
     _process: "subprocess.Popen[bytes] | None" = None
 
     def __call__(self) -> int:
         """Run the command and return its exit status."""
-        words = [sys.executable, "-P", "-m", "lnlab", *self.words]
-        environment = {**os.environ, **self.environment}
         # SLURM signals every process of a task. The command would die of the one that is for submitit alone.
         # submitit has one thread here, so that code between fork and exec is safe.
-        self._process = subprocess.Popen(  # noqa: S603
-            words,
-            cwd=self.folder,
-            env=environment,
-            preexec_fn=lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN),  # noqa: PLW1509
-        )
+        self._process = self.command.start(preexec_fn=lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN))
         status = self._process.wait()
         if status in (128 + signal.SIGTERM, -signal.SIGTERM):
             # SLURM's SIGTERM reaches every process of a task. Where it announces preemption, the signal to queue the
@@ -73,7 +59,7 @@ class ArrayTask:
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(self._process.pid, signal.SIGTERM)
                 os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-        return DelayedSubmission(ArrayTask(self.words, self.folder, self.environment))
+        return DelayedSubmission(ArrayTask(self.command))
 
 
 @dataclass(frozen=True)
@@ -110,18 +96,18 @@ class SubmittedTasks:
             with suppress(Exception):  # submitit's own errors, or whatever the task raised
                 if job.result() in (0, 1):  # 1: a run failed, which the store says better
                     continue
-            line = _last_line(job.paths.stderr) or _last_line(job.paths.stdout) or job.state
+            line = last_line(job.paths.stderr) or last_line(job.paths.stdout) or job.state
             failures.append((line, job.paths.stderr))
         return failures
 
 
 def submit_tasks(
-    task: ArrayTask, number: int, logs: Path, parameters: Mapping[str, str | int], cluster: Literal["slurm", "local"]
+    command: Command, number: int, logs: Path, parameters: Mapping[str, str | int], cluster: Literal["slurm", "local"]
 ) -> SubmittedTasks:
     """Hand ``number`` tasks to SLURM as one array.
 
     Args:
-        task: what each of them does.
+        command: what each of them does.
         number: how many.
         logs: a folder that all nodes see.
         parameters: of ``sbatch``: ``time`` in minutes, ``cpus_per_task``, ``mem_gb``, and others as sbatch names them.
@@ -154,7 +140,7 @@ def submit_tasks(
             own |= {f"slurm_{key}": value for key, value in rest.items() if key in known}
         executor.update_parameters(**own)
         with redirect_stderr(StringIO()), executor.batch():  # what sbatch says is in the error as well
-            jobs = [executor.submit(task) for _ in range(number)]
+            jobs = [executor.submit(ArrayTask(command)) for _ in range(number)]
     except (FailedSubmissionError, FailedJobError, OSError, subprocess.CalledProcessError) as error:
         messages = [line for line in str(error).splitlines() if "rror" in line] or [str(error)]
         remedy = "give the options of your cluster, as --sbatch partition=short"
@@ -167,11 +153,3 @@ def submit_tasks(
             Issue("unreachable", "--executor slurm", "SLURM's commands are not on this machine", remedy)
         ) from error
     return SubmittedTasks(jobs, logs)
-
-
-def _last_line(path: Path) -> str:
-    """The last line of a log that is not submitit's own."""
-    if not path.is_file():
-        return ""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip() and not line.startswith("submitit")), "")

@@ -12,11 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import lnlab
-from lnlab.errors import LabError
-from lnlab.execute.scheduler import sweep
-from lnlab.store.records.records import StoreReader, read_trajectory
-from lnlab.store.store import Store
-from tests.support.toy_pieces import load
+from lnlab.store.records.records import StoreReader
 from tests.support.toy_specs import toy_data
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'lnlab[ray]'")
@@ -41,7 +37,7 @@ PATIENCE = 180.0
 def cluster():
     from ray.cluster_utils import Cluster
 
-    from lnlab.execute.cluster.connection import connected
+    from lnlab.execute.cluster.ray_tasks import connected
 
     before = dict(os.environ)
     here = [os.path.dirname(path) for path in (__file__, os.path.dirname(__file__))]  # noqa: PTH120
@@ -93,55 +89,15 @@ def test_a_node_that_is_killed_costs_what_it_had_not_kept_and_a_new_one_takes_it
         cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
         cluster.add_node(**NODE)
 
+    spec = tmp_path / "tiny.yaml"
+    spec.write_text(json.dumps(SPEC))
     thread = threading.Thread(target=exchange)
     thread.start()
-    outcome = lnlab.run(SPEC, store=tmp_path, executor="ray", save_every=0.1, progress=False)
+    outcome = lnlab.run(spec, store=tmp_path, executor="ray", workers=2, save_every=0.1, progress=False)
     thread.join()
     assert_equal_rows(outcome.results, at_home)
     assert outcome.failures == []
     assert_no_step_was_made_again(tmp_path)
-
-
-@pytest.mark.usefixtures("cluster")
-def test_a_node_that_does_not_see_the_store_is_refused(tmp_path, monkeypatch):
-    from lnlab.execute.cluster import machines, ray_executor
-
-    class Apart(ray_executor.RayExecutor):
-        def __post_init__(self):
-            super().__post_init__()
-            self._content = b"what lies in no file"
-
-    monkeypatch.setattr(machines, "RayExecutor", Apart)
-    with pytest.raises(LabError, match=r"does not see the store .*; give --store a folder that all nodes can read"):
-        lnlab.run(SPEC, store=tmp_path, executor="ray", progress=False)
-    assert list(tmp_path.glob("cluster-*")) == []
-
-
-@pytest.mark.usefixtures("cluster")
-def test_a_unit_that_kills_its_worker_has_failed_and_the_others_finish(tmp_path, unit_of):
-    from lnlab.execute.cluster.ray_executor import RayExecutor, WorkerResources
-
-    units = [unit_of(seed, {"kind": "norm", "batches": 2}) for seed in range(20)]
-    units += [unit_of(20, {"kind": "die", "how": "segfault"}), unit_of(21, {"kind": "fail"})]
-    local, store, events = Store(tmp_path / "local"), Store(tmp_path / "cluster"), []
-    sweep(units, local.open_unit, load, workers=2)
-    tally = sweep(
-        units,
-        store.open_unit,
-        load,
-        workers=2,
-        on_event=events.append,
-        open_executor=lambda n: RayExecutor(n, store.root, WorkerResources(2**20)),
-    )
-    assert tally.ended == {"finished": 20, "failed": 2}
-    assert "3 times its worker died (SIGSEGV)" in {reason for _, _, reason in tally.problems}
-    assert [event.unit for event in events if event.kind == "started"].count(units[0].key) == 1
-    for unit in units:
-        ours, theirs = (read_trajectory(place.root, unit.key).records for place in (store, local))
-        assert [r.outcome["status"] for r in ours] == [r.outcome["status"] for r in theirs]
-        assert [r.files.get("sites.parquet") for r in ours] == [r.files.get("sites.parquet") for r in theirs]
-    printed = [next((place.root / "trajectories").glob(f"??/{units[-1].key}/*/output.txt")) for place in (store, local)]
-    assert printed[0].read_text() == printed[1].read_text()
 
 
 def test_a_driver_that_ends_goes_on_from_what_its_workers_kept(cluster, at_home, tmp_path):
@@ -152,7 +108,9 @@ def test_a_driver_that_ends_goes_on_from_what_its_workers_kept(cluster, at_home,
     for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9)):
         before = sum(len(found) for found in segments(store).values())
         driver = subprocess.Popen(
-            [*command, "--executor", "ray", "--address", cluster.address], stderr=subprocess.PIPE, text=True
+            [*command, "--executor", "ray", "--address", cluster.address, "--workers", "2"],
+            stderr=subprocess.PIPE,
+            text=True,
         )
         until(lambda before=before: sum(len(found) for found in segments(store).values()) > before + 1)
         driver.send_signal(number)
