@@ -160,5 +160,7 @@ def _text(path: Path, content: bytes) -> str:
 
 
 def text_states_results(text: str) -> bool:
-    """Whether the text of a spec has the key ``results``, without reading the rest of it."""
-    return re.search(r"(?m)^results\s*:", text) is not None
+    """Whether the text of a spec has the key ``results``. Of a block it is seen without reading the rest."""
+    if text.lstrip().startswith("{"):
+        return "results" in parse_leniently(text, Path())[0].data
+    return re.search(r"(?m)^([\"']?)results\1\s*:", text) is not None
