@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.analyse.quantities.training import sum_learning_rate
-from lnlab.select.quantity import quantities
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
 
@@ -98,14 +97,6 @@ def test_rates_with_a_gap_add_up_to_it_only(setting, training, trained):
     told = pl.DataFrame(curve).with_columns(split=pl.lit("train"), quantity=pl.lit("learning_rate"))
     results.tables["curves"] = pl.concat([results.tables["curves"].clear(), told], how="diagonal")
     assert sum_learning_rate(results)["value"].to_list() == [0.5, 1.0]
-
-
-def test_quantities_of_training_are_made_of_what_they_say(ended):
-    for entry in quantities:
-        if entry.facts.trained:
-            kept = ended.tables["curves"].filter(pl.col("quantity").is_in(entry.facts.of))
-            results = type(ended)(ended.runs, ended.axes, {**ended.tables, "curves": kept})
-            assert entry.build(results).equals(entry.build(ended)), entry.name
 
 
 def test_a_folder_that_does_not_say_how_far_runs_went_has_stopped_none(ended):

@@ -43,19 +43,6 @@ def test_a_folder_with_a_file_missing_counts_as_absent_and_those_of_two_roots_ar
             iwslt14(given)
 
 
-def test_a_spec_that_names_it_can_be_checked_while_it_is_absent(root):
-    """Its key says so, and becomes another when the files are there, and another when they change."""
-    choice = corpora.resolve("iwslt14")
-    entry = corpora["iwslt14"]
-    absent = corpora.key(choice, (root,))
-    assert entry.facts.inputs((root,), choice) == []
-    prepared(root)
-    present = corpora.key(choice, (root,))
-    assert len(entry.facts.inputs((root,), choice)) == len(PREPARED_FILES)
-    (root / FOLDERS[0] / "train.de").write_text("anders\nganz anders, und länger\n")
-    assert len({absent, present, corpora.key(choice, (root,))}) == 3
-
-
 # --- the release
 
 

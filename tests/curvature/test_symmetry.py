@@ -83,44 +83,30 @@ class Fused(nn.Module):
         return linear(x, torch._weight_norm(self.v, self.g, 0)).tanh()
 
 
-class Cut(torch.autograd.Function):
-    """sin, with a slope that is cut off from the graph."""
+def function(name, value, slope, marked=lambda backward: backward):
+    """A function of torch's autograd by its value and what comes back, ``slope(g, *inputs)``."""
 
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.sin()
+    def forward(ctx, *inputs):
+        ctx.save_for_backward(*inputs)
+        return value(*inputs)
 
-    @staticmethod
     def backward(ctx, g):
-        return g * ctx.saved_tensors[0].cos().detach()
+        return slope(g, *ctx.saved_tensors)
+
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(marked(backward))}
+    return type(name, (torch.autograd.Function,), methods)
 
 
-class Once(torch.autograd.Function):
-    """sin, to be differentiated once; torch leaves its second derivative out without a word."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.sin()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, g):
-        return g * ctx.saved_tensors[0].cos()
-
-
-class Right(torch.autograd.Function):
-    """sin."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.sin()
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * ctx.saved_tensors[0].cos()
+Right = function("Right", torch.sin, lambda g, x: g * x.cos())
+Cut = function("Cut", torch.sin, lambda g, x: g * x.cos().detach())
+"""Its slope is cut off from the graph."""
+Once = function("Once", torch.sin, lambda g, x: g * x.cos(), once_differentiable)
+"""Torch leaves its second derivative out without a word."""
+Unbatched = function("Unbatched", torch.square, lambda g, x: g if g.sum() == torch.inf else 2 * g * x)
+"""Its backward branches on a value, which torch cannot batch."""
+Product = function("Product", torch.mul, lambda g, x, y: (g * y, g * x))
+OneSided = function("OneSided", torch.mul, lambda g, x, y: (g * y.detach(), g * x))
+"""Its slope knows of one of the two numbers alone: its Hessian is not symmetric."""
 
 
 class Applies(nn.Module):
@@ -141,13 +127,13 @@ def test_a_fused_function_with_a_wrong_second_derivative_is_refused_by_name():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("function", [Cut, Once])
-def test_a_function_that_cannot_be_differentiated_twice_is_refused(function, dtype):
+@pytest.mark.parametrize("wrong", [Cut, Once])
+def test_a_function_that_cannot_be_differentiated_twice_is_refused(wrong, dtype):
     with pytest.raises(
         CurvatureError,
-        match=rf"(finite differences of the gradient give .*custom|is symmetric).*{function.__name__}Backward",
+        match=rf"(finite differences of the gradient give .*custom|is symmetric).*{wrong.__name__}Backward",
     ):
-        hessian(Applies(function).to(dtype), total, [X.to(dtype)])
+        hessian(Applies(wrong).to(dtype), total, [X.to(dtype)])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -289,22 +275,6 @@ def test_attention_below_a_checkpoint_is_taken_by_its_formula_again(keep):
     torch.testing.assert_close(dense(again.matvec, again.size), dense(plain.matvec, plain.size))
 
 
-class Unbatched(torch.autograd.Function):
-    """A function without a batched form: its backward leaves torch."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.square()
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        if g.sum() == torch.inf:  # a branch on a value, which torch cannot batch
-            return g
-        return 2 * g * x
-
-
 def test_rows_that_cannot_go_together_go_one_after_another():
     model = Applies(Unbatched).double()
     operator = hessian(model, total, [X])
@@ -326,34 +296,6 @@ def test_a_matrix_that_is_not_finite_is_refused_before_it_is_diagonalized():
         dense(lambda block: block * torch.nan, 3)
 
 
-class OneSided(torch.autograd.Function):
-    """The product of two numbers, with a slope that knows of one of them alone: its Hessian is not symmetric."""
-
-    @staticmethod
-    def forward(ctx, x, y):
-        ctx.save_for_backward(x, y)
-        return x * y
-
-    @staticmethod
-    def backward(ctx, g):
-        x, y = ctx.saved_tensors
-        return g * y.detach(), g * x
-
-
-class Product(torch.autograd.Function):
-    """The same, with its slope."""
-
-    @staticmethod
-    def forward(ctx, x, y):
-        ctx.save_for_backward(x, y)
-        return x * y
-
-    @staticmethod
-    def backward(ctx, g):
-        x, y = ctx.saved_tensors
-        return g * y, g * x
-
-
 class OfTwoSizes(nn.Module):
     def __init__(self):
         super().__init__()
@@ -361,14 +303,14 @@ class OfTwoSizes(nn.Module):
 
 
 @pytest.mark.parametrize("of_difference", [False, True])
-@pytest.mark.parametrize("function", [OneSided, Product])
-def test_an_asymmetry_that_the_hessian_hides_is_seen_in_the_coordinates_of_adam(function, of_difference):
-    loss = lambda m, _: ((1e6 * m.large.square() + function.apply(m.x, m.y)).sum(), 1)  # noqa: E731
+@pytest.mark.parametrize("applied", [OneSided, Product])
+def test_an_asymmetry_that_the_hessian_hides_is_seen_in_the_coordinates_of_adam(applied, of_difference):
+    loss = lambda m, _: ((1e6 * m.large.square() + applied.apply(m.x, m.y)).sum(), 1)  # noqa: E731
     whole = hessian(OfTwoSizes(), loss, [None])  # its large entry passes both checks of H
     if of_difference:
         whole = Difference(whole, hessian(OfTwoSizes(), lambda m, _: (1e6 * m.large.square().sum() / 2, 1), [None]))
     diagonal = torch.tensor([2e6, 0.4, 0.7])
-    if function is OneSided:
+    if applied is OneSided:
         with pytest.raises(CurvatureError, match=r"expected one number.*OneSidedBackward"):
             Preconditioned(whole, diagonal)
         return

@@ -36,24 +36,3 @@ def test_steps_are_those_of_an_optimizer_with_two_groups(model, intervene, batch
         assert len(optimizer.param_groups) == 1
     run(two, make([{"params": rest}, {"params": list(held), "lr": 0.25 * base}]), batch, loss)
     assert all(torch.equal(p, q) for p, q in zip(one.parameters(), two.parameters(), strict=True))
-
-
-@pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
-def test_the_first_step_is_the_factor_times_the_plain_one(model, intervene, batch, loss, make):
-    one, two = model("pre"), model("pre")
-    start = [p.detach().clone() for p in one.parameters()]
-    optimizer = make(one.parameters())
-    with intervene("rescale_learning_rate", one, optimizer, where={}, factor=3):
-        run(one, optimizer, batch, loss, 1)
-    run(two, make(two.parameters()), batch, loss, 1)
-    for begun, p, q in zip(start, one.parameters(), two.parameters(), strict=True):
-        torch.testing.assert_close(p - begun, 3 * (q - begun), rtol=1e-10, atol=1e-14)
-
-
-def test_a_factor_of_0_moves_nothing(model, intervene, batch, loss):
-    made = model("post")
-    before = [p.detach().clone() for p in made.parameters()]
-    optimizer = Adam(made.parameters(), 1e-2)
-    with intervene("rescale_learning_rate", made, optimizer, where={}, factor=0):
-        run(made, optimizer, batch, loss)
-    assert all(torch.equal(p, value) for p, value in zip(made.parameters(), before, strict=True))

@@ -64,7 +64,3 @@ def test_any_wider_norm_would_show_a_decoder_its_future(trained, batch, norm):
     """Why they are refused there; in the encoder they show the decoder nothing of its own."""
     assert leak(trained(norm, "decoder"), batch)
     assert not leak(trained(norm, "encoder"), batch)
-
-
-def test_there_are_norms_of_each_kind():
-    assert {entry.facts.statistics for entry in norms} == {"token", "sequence", "batch"}

@@ -148,15 +148,6 @@ def test_kaiming_keeps_the_second_moment_through_a_relu(setting, build):
         assert hidden == pytest.approx(expected, rel=0.05)
 
 
-def test_small_init_is_two_fifths_of_xavier_in_attention_the_law_of_a_network_four_times_as_wide(setting, build):
-    found = ratios(setting, build, "small_init", "xavier_normal", width=64, d_ff=256)
-    for site, ratio in found.items():
-        expected = math.sqrt(0.4) if site.tensor in "qkvo" else 1.0
-        assert ratio == pytest.approx(expected, rel=1e-5), site
-    found = second_moments(setting, build, "small_init")
-    assert [square for square, _ in found["q"] + found["w1"]] == pytest.approx([2 / 320] * 5, rel=0.1)
-
-
 @pytest.mark.parametrize(("a", "b"), [(-0.1, 0.1), (-100.0, 100.0), (0.5, 1.0)])
 @pytest.mark.parametrize("tables", [False, True])
 def test_uniform_fills_every_matrix_whatever_its_shape(setting, build, a, b, tables):

@@ -97,20 +97,6 @@ def test_the_change_of_the_output_grows_with_depth_as_it_was_found_to(setting, b
     assert low < math.log(found[32] / found[4]) / math.log(8) < high
 
 
-def test_small_init_has_016_of_the_variance_of_attention(setting, build):
-    """0.4 in v and in o, and so 0.4 · 0.4 in the branch; likewise in the logits, from q and k (Nguyen et al., 2019)."""
-    x = torch.randn(1, 40, 64, generator=torch.Generator().manual_seed(0))
-    mask, chosen = torch.ones(1, 1, 1, 40, dtype=torch.bool), setting(layers=1, width=64, d_ff=256)
-    branches, logits = [], []
-    for init in ("small_init", "xavier_normal"):
-        uniform = build(chosen, init={"kind": "zero_qk", "of": init}).encoder.layers[0].self_attention
-        branches.append(uniform(x, x, mask).var().item())
-        attention = build(chosen, init=init).encoder.layers[0].self_attention
-        logits.append((attention.q(x) @ attention.k(x).mT).var().item())
-    assert branches[0] / branches[1] == pytest.approx(0.16, rel=1e-5)
-    assert logits[0] / logits[1] == pytest.approx(0.16, rel=1e-5)
-
-
 def last_gradient(setting, build, placement: str, layers: int, seed: int) -> float:
     """‖dL/dW2‖ of the last layer as Theorem 1 has it: one uniform head without o, d_ff = d, i.i.d. inputs."""
     attention = {"kind": "softmax", "output": False}

@@ -58,23 +58,6 @@ def test_parameters_of_a_placement_and_norms_of_queries_have_addresses(setting, 
     assert found[8:12] == ["scale_q", "shift_q", "scale_k", "shift_k"]
 
 
-ADDRESSES = {
-    "sandwich": ({"placement": "sandwich"}, "w1 b1 w2 b2 scale shift scale_outer shift_outer"),
-    "layerscale": ({"placement": "layerscale"}, "w1 b1 w2 b2 scale shift gate"),
-    "admin": ({"placement": "admin"}, "w1 b1 w2 b2 scale shift omega"),
-    "scale norm": ({"norm": "scale"}, "w1 b1 w2 b2 gain"),
-    "dyt": ({"norm": "dyt"}, "w1 b1 w2 b2 alpha scale shift"),
-}
-
-
-@pytest.mark.parametrize(("given", "expected"), ADDRESSES.values(), ids=ADDRESSES.keys())
-def test_every_parameter_of_a_norm_or_placement_has_its_own_address(setting, build, given, expected):
-    pairs = parameter_uses(build(setting(layers=2, **given)))
-    found = tensors(pairs, stack="decoder", layer=2, sublayer="feed_forward")
-    assert sorted(found.split()) == sorted(expected.split())
-    assert len(pairs) == len({site for site, _ in pairs})
-
-
 NORMS, PLACEMENTS, ATTENTIONS = ([entry.name for entry in registry] for registry in (norms, placements, attentions))
 
 

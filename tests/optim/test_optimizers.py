@@ -62,25 +62,6 @@ def test_restored_from_flat_tensors_and_numbers_it_goes_on_to_the_last_bit(case,
     assert not torch.equal(path[-1], path[left])
 
 
-@pytest.mark.parametrize("left", [1, 19])
-def test_without_its_memory_it_would_go_elsewhere(case, left):
-    """So the test above sees what is remembered; plain gradient descent remembers nothing."""
-    kind, options = case
-    parameters = start()
-    optimizer = made(kind, parameters, lr=0.1, **options)
-    for t in range(1, left + 1):
-        take(optimizer, parameters, t, 0.1)
-    values = [p.detach().clone() for p in parameters]
-    for t in range(left + 1, STEPS + 1):
-        end = take(optimizer, parameters, t, 0.1)
-    for p, value in zip(parameters, values, strict=True):
-        p.data.copy_(value)
-    forgetful = made(kind, parameters, lr=0.1, **options)
-    for t in range(left + 1, STEPS + 1):
-        other = take(forgetful, parameters, t, 0.1)
-    assert not torch.equal(end, other)
-
-
 def test_a_group_of_its_own_does_not_decay(case):
     """Under gradients of 0 nothing moves but by decay; gates are handed over so."""
     kind, options = case

@@ -182,13 +182,6 @@ def test_a_factor_is_between_zero_and_one_and_never_rises_after_warm_up(choice, 
 
 
 @settings(deadline=None)
-@given(CHOICES, st.lists(st.integers(1, 3 * LATER), min_size=2))
-def test_a_factor_depends_on_nothing_but_the_update(choice, updates):
-    factor, other = made(steps=2 * LATER, **choice), made(steps=2 * LATER, **choice)
-    assert {t: factor(t) for t in updates} == {t: other(t) for t in reversed(updates)}
-
-
-@settings(deadline=None)
 @given(CHOICES.filter(lambda choice: "anchor" not in choice), st.integers(1, 900))
 def test_warm_up_is_a_straight_line_from_one_over_t_to_exactly_one(choice, warmup):
     if choice["kind"] == "step":

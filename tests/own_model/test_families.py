@@ -305,19 +305,6 @@ def test_a_user_may_tell_a_fused_parameter_apart(bar, dim):
     assert {"0.weight[0:3]" if bar == "/" else "0.weight[:, 0:3]", "0.bias[3:6]"} <= paths
 
 
-def test_curvature_does_not_depend_on_the_parts():
-    torch.manual_seed(3)
-    model = nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 2)).double()
-    batches = [torch.randn(5, 3).double()]
-    probe = {"kind": "hessian_spectrum", "draws": 1}
-    whole, apart = (
-        lnlab.measure(model, batches, lambda m, x: m(x).square().mean(), probes=[probe], sites=sites)
-        for sites in ({}, {"0": "gates.in/forget/out"})
-    )
-    largest = [m.frame("hessian_spectrum")["node"].max() for m in (whole, apart)]
-    assert largest[0] == pytest.approx(largest[1], rel=1e-6)
-
-
 class Listed(nn.Module):
     """Uses its weight where no name leads."""
 

@@ -9,7 +9,7 @@ from torch import Generator
 from torch.func import functional_call
 
 from lnlab.errors import LabError
-from lnlab.nn.sites import Site, weights
+from lnlab.nn.sites import weights
 from lnlab.probes.output_perturbation import (
     PerturbationSums,
     moving_tensors,
@@ -17,9 +17,7 @@ from lnlab.probes.output_perturbation import (
     random_signs,
     rows_of_step,
 )
-from lnlab.probes.probe import probes
 from lnlab.probes.support.float64_copy import StackOutputs, doubles, forward_differentiable, value_and_change
-from lnlab.probes.support.weight_step import Start, Step, change
 
 OFF = {"random": None, "random_relative": None, "gradient": None, "gradient_relative": None}
 MATRICES = {"q", "k", "v", "o", "w1", "w2", "table"}
@@ -166,19 +164,6 @@ def test_matrices_move_and_tables_if_asked_and_nothing_else(state, tied, tables)
     assert len(names) == len(expected)
 
 
-def test_without_tables_the_input_stays(state, values):
-    """Of a model whose layers add nothing, the output does not move."""
-    made = state("pre", norm="none")
-    (batch,) = made.batches(1)
-    f = StackOutputs(made.model)
-    delta = {n: d for n, d in random_signs(f, moving_tensors(f, tables=False), made.draw, 0).items() if ".w1." in n}
-    with torch.no_grad():
-        for layer in made.model.encoder.layers:
-            layer.feed_forward.w2.weight.zero_()
-    with forward_differentiable(made.model):
-        assert change(Start(f, [batch]), Step(delta, dict.fromkeys(delta, 1e-3)))["encoder"] == 0
-
-
 def test_directions_are_shared_by_variants_and_differ_between_seeds(state):
     draws = {}
     for key, made in {"post": state("post"), "deep": state("pre", layers=3), "other": state("post", seed=2)}.items():
@@ -227,18 +212,3 @@ def test_changes_are_those_of_an_independent_simulation(state, values, placement
 
 
 FIRST = OFF | {"random": 1e-4, "tables": False, "draws": 3}
-
-
-@pytest.mark.parametrize(
-    ("given", "passes"),
-    [({}, 42.0), ({"gradient": None, "gradient_relative": None, "draws": 2, "first_order": False}, 7.0), (OFF, 0.0)],
-)
-def test_passes_are_of_the_steps_asked_for(given, passes):
-    entry = probes["output_perturbation"]
-    assert entry.facts.passes(probes.resolve({"kind": "output_perturbation", **given})) == passes
-
-
-def test_addresses_are_sites_of_weights(state):
-    made = state("post", tied="target")
-    names = moving_tensors(StackOutputs(made.model), tables=True)
-    assert names["model.decoder.embedding.table"] == tuple(Site("decoder", None, "embedding", "table").row().values())

@@ -97,16 +97,6 @@ def test_rectified_the_variance_stays_and_plain_it_falls(state):
     assert constant == pytest.approx([constant[0]] * len(constant), rel=1e-6), "what RAdam's factor is made for"
 
 
-def test_variance_of_a_sample_grows_with_its_size_at_first_and_then_settles(state):
-    """D1.infinite: in proportion at t = 1, logarithmically at t = 2, not at all late."""
-    rows = list(psi_variance(state(), trajectories=100_000, steps=30, points=20))
-    small, large = (line(rows, "psi_variance_of_samples", n) for n in (100, 100_000))
-    assert large[1] / small[1] > 100
-    assert 1.3 < large[2] / small[2] < 10
-    assert large[30] / small[30] == pytest.approx(1, rel=0.2)
-    assert line(rows, "psi_variance_of_samples", 100_000) == line(rows, "psi_variance")
-
-
 def test_samples_are_disjoint_and_their_median_is_taken():
     psi = torch.arange(250, dtype=torch.float64).square()
     found = variance_by_sample_size(psi)

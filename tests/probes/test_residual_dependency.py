@@ -110,30 +110,6 @@ def test_rows_have_unit_length_and_own_dependencies_are_their_ends(state):
             assert own == pytest.approx({"own_dependency": beta[i], "own_dependency_inverse_sq": beta[i] ** -2})
 
 
-SHAPE = {"layers": 12, "width": 128, "d_ff": 256, "heads": 4, "size": 500, "sentences": 8, "longest": 16}
-
-
-def averaged(state, values, placement, quantity, seeds=4):
-    """A quantity by site, its mean over seeds."""
-    found = [values(residual_dependency(state(placement, seed=s, **SHAPE)), quantity) for s in range(1, seeds + 1)]
-    return {site: sum(each[site] for each in found) / seeds for site in found[0]}
-
-
-def test_post_ln_depends_on_its_branches_alike_and_in_pre_ln_the_inverse_square_grows_linearly(state, values):
-    """β² of a feed-forward branch is c/(1 + c), c = 4/9 for d_ff = 2 d: .31 from the first layer to the last."""
-    found = averaged(state, values, "post", "own_dependency")
-    for stack in SUBLAYERS:
-        squares = [found[stack, n, "feed_forward", "out"] ** 2 for n in range(1, 13)]
-        assert squares == pytest.approx([4 / 13] * 12, rel=0.2)
-        assert sum(squares) / 12 == pytest.approx(4 / 13, rel=0.06)
-    # R² of 1/β_ii² on the layer, for the feed-forward branches of each stack, is above .98.
-    found = averaged(state, values, "pre", "own_dependency_inverse_sq")
-    for stack in SUBLAYERS:
-        points = torch.tensor([[n, found[stack, n, "feed_forward", "out"]] for n in range(1, 13)])
-        assert torch.corrcoef(points.T)[0, 1] ** 2 > 0.98
-        assert points[-1, 1] > 3 * points[0, 1]
-
-
 def test_a_branch_of_zeros_has_no_inverse_and_without_the_matrix_the_other_rows_are_the_same(state, values):
     made = state("pre")
     with torch.no_grad():

@@ -109,14 +109,6 @@ def test_in_the_coordinates_of_the_optimizer_and_of_adam_at_rest(state, trained)
     assert found["adam_sharpness_at_rest_excluded"] == len(v) - kept > 0
 
 
-def test_rounding_and_a_kept_graph_move_it_little(state):
-    made = state("post")
-    exact = told(sharpness(made, batches=1, precision="float64", tolerance=1e-4))["sharpness"]
-    for keep in (True, False):
-        rounded = told(sharpness(made, batches=1, keep=keep))["sharpness"]
-        assert rounded == pytest.approx(exact, rel=1e-2)
-
-
 def test_where_there_is_no_v_or_no_finite_loss_it_says_so(state, trained, golden):
     with golden.raises(LabError):
         list(sharpness(state("post"), coordinates="adam", batches=1))

@@ -69,14 +69,3 @@ def test_branches_of_zeros_have_no_row_and_what_is_not_a_number_is_measured(stat
     with torch.no_grad():
         made.model.encoder.layers[1].feed_forward.w2.bias[0] = math.nan
     assert math.isnan(values(token_cosine(made, batches=1), "token_cosine")[SITE])
-
-
-def test_post_ln_tokens_collapse_and_pre_ln_tokens_less(state, values):
-    """By an independent simulation, six layers: input .28, output of the decoder 1.00 in Post-LN and .83 in Pre-LN."""
-    shape = {"layers": 6, "width": 128, "d_ff": 256, "heads": 4, "zipf": True, "size": 1000, "longest": 20}
-    found = {p: values(token_cosine(state(p, **shape), batches=2), "token_cosine") for p in ("post", "pre")}
-    assert found["post"]["decoder", 6, "feed_forward", "out"] == pytest.approx(1, abs=0.02)
-    assert found["pre"]["decoder", None, "final_norm", "out"] == pytest.approx(0.83, abs=0.08)
-    assert found["post"]["encoder", 6, "feed_forward", "out"] == pytest.approx(0.96, abs=0.04)
-    assert found["pre"]["encoder", None, "final_norm", "out"] == pytest.approx(0.68, abs=0.08)
-    assert found["pre"]["encoder", None, "embedding", "out"] == pytest.approx(0.28, abs=0.06)

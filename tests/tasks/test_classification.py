@@ -5,12 +5,9 @@ import math
 import pytest
 import torch
 
-from lnlab.corpora.financial_phrasebank import financial_phrasebank
 from lnlab.corpora.labelled import labelled
 from lnlab.corpora.toy_finance import toy_finance
-from lnlab.corpora.vocabulary.bert_base_uncased import bert_base_uncased
-from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, learn_tokenizer, tokenizers
-from lnlab.corpora.vocabulary.wordpiece import wordpiece
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, learn_tokenizer
 from lnlab.errors import CorpusError, LabError
 from lnlab.keys import digest
 from lnlab.randomness import Draw
@@ -21,12 +18,6 @@ from lnlab.tasks.task import tasks
 CORPUS = {"kind": "toy_finance", "sentences": 300}
 # One digest for each version of the entry: when its numbers change, its version rises and a line is added.
 NUMBERS = {1: "422ea7751bf5cd0d2aba8920b4bf979695679f0dfa0fe6e01b2ef2e540539ad4"}
-
-
-def test_the_pieces_are_those_of_the_registries():
-    assert tokenizers["wordpiece"].build is wordpiece
-    assert tokenizers["bert_base_uncased"].build is bert_base_uncased
-    assert labelled["financial_phrasebank"].build is financial_phrasebank
 
 
 def make(seed=1, roots=(), **given):
@@ -88,12 +79,6 @@ def test_the_tokenizer_sees_the_training_sentences_of_its_seed_alone(monkeypatch
         assert seen[-1] == [corpus.sentences[row] for row in task.rows["train"].tolist()]
         assert not {corpus.sentences[row] for row in task.rows["test"].tolist()} & set(seen[-1])
     assert seen[0] != seen[1]
-
-
-def test_variants_of_a_seed_share_one_encoding_and_seeds_do_not():
-    assert make().text is make(batch_sentences=4, pad="longest", bucket=True).text
-    assert make().text is not make(2).text
-    assert make().text is not make(max_length=20).text
 
 
 def test_every_seed_has_as_many_batches_and_the_labels_of_the_whole():

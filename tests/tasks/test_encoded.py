@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lnlab.corpora.corpus import corpus_of
 from lnlab.corpora.vocabulary.tokenizers import EOS, bpe
 from lnlab.tasks import encoded as room
-from lnlab.tasks.encoded import Recipe, encoded_corpus, with_end_marks
+from lnlab.tasks.encoded import encoded_corpus, with_end_marks
 
 PAIRS = [("ein Haus", "a house"), ("ein Hund", "a dog"), ("der Hund", "the dog")]
 
@@ -74,8 +74,3 @@ def test_the_tokenizer_sees_the_training_side_alone():
 
     encoded_corpus(corpus_of([("a", "b")], [("c", "d")], [("e", "f")], printable=True), listening, 50)
     assert seen == ["a", "b"]
-
-
-def test_a_recipe_is_the_builder_and_its_parameters():
-    assert Recipe.of(partial(bpe, lowercase=True)) == Recipe(bpe, '{"lowercase":true}')
-    assert Recipe.of(bpe) == Recipe(bpe, "{}")

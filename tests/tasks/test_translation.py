@@ -110,11 +110,6 @@ def test_batches_depend_on_nothing_drawn_before_nor_on_the_loss_and_leave_the_de
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_tasks_of_one_process_share_one_encoding(task):
-    assert task(1).text is task(2, batch_tokens=300, label_smoothing=0.0, max_length=20).text
-    assert task(1).text is not task(1, vocabulary=301).text
-
-
 def test_pairs_that_are_too_long_or_have_an_empty_side_are_dropped_whole_and_counted(task, tmp_path):
     given, every = task(max_length=20), task()
     batches = list(given.batches("train", "train"))
