@@ -110,7 +110,7 @@ def _list_sites(
     spec: str | None, plugins: "Sequence[Path]", known: "Mapping[str, Registry[Any]]", as_json: bool
 ) -> None:
     """Print where the probes of a spec have numbers in its models."""
-    from lnlab.app.planning.site_list import site_cells, sites_of_spec
+    from lnlab.app.planning.site_list import sites_of_spec
     from lnlab.app.request import request_for
     from lnlab.select.quantity import SITE
     from lnlab.userfiles import user_path
@@ -119,9 +119,10 @@ def _list_sites(
         raise LabError(Issue("missing", "lnlab list site", "sites are those of a model", "name a spec: list site SPEC"))
     rows = sites_of_spec(request_for(user_path(spec), None, (), plugins), known)
     if as_json:
-        print_json([row.as_plain() for row in rows])
+        print_json(rows)
     else:
-        out().print(terminal_table([*SITE, "quantities"], site_cells(rows)))
+        cells = [[*(row[column] for column in SITE), ", ".join(row["quantities"])] for row in rows]
+        out().print(terminal_table([*SITE, "quantities"], cells))
 
 
 def _other_corpora(known: "Mapping[str, Registry[Any]]") -> list[str]:

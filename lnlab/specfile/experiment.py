@@ -182,7 +182,6 @@ class TuningText(BaseModel):
     seeds: Seeds
     grid: _GridNames | None = None
     of: Mapping[str, Any] | None = None
-    by: tuple[str, ...] = ()
     times: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)] = (1.0,)
 
 

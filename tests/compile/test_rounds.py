@@ -24,7 +24,6 @@ EACH = "choose: {optimizer.lr: best, seeds: 11-12}\n"
 ONE = (
     "choose: {optimizer.lr: failing, seeds: 11-12, of: {placement: post, schedule.warmup_steps: 0}, times: [0.5, 1]}\n"
 )
-BY = "choose: {optimizer.lr: best, seeds: 11-12, of: {schedule.warmup_steps: 0}, by: [placement]}\n"
 CLAIM = "claims: [{id: a, says: b, kind: bound, of: {quantity: gradient_norm, tensor: w2, OF}, at_most: 3}]\n"
 
 
@@ -78,15 +77,6 @@ def test_without_of_each_combination_of_the_other_axes_chooses_for_itself(plan):
         ("pre", 0, 0.4, 1),
         ("pre", 5, 0.2, 1),
     ]
-
-
-def test_by_makes_a_decision_for_each_value_of_an_axis(plan):
-    first = plan(TRAINED + SWEEP + BY)
-    assert [question.about for question in first.undecided] == [{"placement": "post"}, {"placement": "pre"}]
-    assert {warmup for warmup, _ in runs_of(first, "schedule.warmup_steps")} == {0}
-    found = plan(TRAINED + SWEEP + BY, decisions=decisions_of(first, 0.1, 0.4))
-    lrs = {(p, lr) for p, lr, _ in runs_of(found, "placement", "optimizer.lr")}
-    assert lrs == {("post", 0.1), ("pre", 0.4)}
 
 
 def test_what_is_decided_is_part_of_the_plan_and_of_no_key(plan):
@@ -189,15 +179,7 @@ def test_profiles_and_arguments_set_and_remove_what_is_chosen(plan, golden):
         ("{optimizer.lr: best, seeds: [11], of: {modl: 1}}", "12:48: choose.of.modl: unknown key 'modl'"),
         (
             "{optimizer.lr: best, seeds: [11], of: {placement: post}}",
-            "12:47: choose.of: leaves 2 runs per candidate and seed; pin schedule.warmup_steps (0 or 5), or name",
-        ),
-        (
-            "{optimizer.lr: best, seeds: [11], of: {placement: post, schedule.warmup_steps: 0}, by: [placement]}",
-            "choose.of: leaves no run that decides for placement = pre; pin what these runs have",
-        ),
-        (
-            "{optimizer.lr: best, seeds: [11], by: [placement]}",
-            "12:9: choose.of: leaves 2 runs per candidate and seed for placement = post; pin schedule.warmup",
+            "12:47: choose.of: leaves 2 runs per candidate and seed; pin schedule.warmup_steps (0 or 5)",
         ),
         (
             "{placement: failing, seeds: [11]}",
@@ -249,6 +231,6 @@ def test_a_decision_survives_json(plan):
 
 
 def test_a_plan_tells_what_was_chosen(plan, golden):
-    first = plan(TRAINED + SWEEP + BY)
-    decisions = [replace(d, reason="the best") for d in decisions_of(first, 0.1, 0.4)]
-    golden(explain(plan(TRAINED + SWEEP + BY, decisions=decisions))[:2])
+    first = plan(TRAINED + SWEEP + EACH)
+    decisions = [replace(d, reason="the best") for d in decisions_of(first, 0.1, 0.4, 0.1, 0.2)]
+    golden(explain(plan(TRAINED + SWEEP + EACH, decisions=decisions))[:2])

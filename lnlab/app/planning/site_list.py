@@ -1,35 +1,19 @@
 """The sites of the models of a spec, with what its probes measure there."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from lnlab.app.rehearsal.models import BuiltModels
 from lnlab.app.request import Request, compile_request
-from lnlab.select.quantity import SITE
 
 if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
 
 
-@dataclass(frozen=True)
-class SiteRow:
-    """Sites that differ in layer and index alone: ``1-6`` are all from 1 to 6, "" is outside layers and heads."""
+def sites_of_spec(request: Request, known: "Registries") -> list[dict[str, Any]]:
+    """Where the probes of a spec will have numbers in any of its models, as probes state it, with these ``quantities``.
 
-    stack: str
-    layer: str
-    sublayer: str
-    tensor: str
-    index: str
-    quantities: tuple[str, ...]
-
-    def as_plain(self) -> dict[str, Any]:
-        """As it is printed in JSON."""
-        return asdict(self)
-
-
-def sites_of_spec(request: Request, known: "Registries") -> list[SiteRow]:
-    """Where the probes of a spec will have numbers in any of its models, as probes state it.
+    Sites that differ in layer and index alone are one entry: ``1-6`` are all from 1 to 6, "" is outside layers.
 
     Raises:
         LabError: the spec has a mistake, or a model cannot be built.
@@ -47,22 +31,16 @@ def sites_of_spec(request: Request, known: "Registries") -> list[SiteRow]:
                     at.setdefault("index", set()).add(row.get("index"))
                     at.setdefault("quantities", set()).add(quantity)
     return [
-        SiteRow(
-            stack=stack or "",
-            layer=_ranges(at["layer"]),
-            sublayer=sublayer or "",
-            tensor=tensor or "",
-            index=_ranges(at["index"]),
-            quantities=tuple(sorted(at["quantities"])),
-        )
+        {
+            "stack": stack or "",
+            "layer": _ranges(at["layer"]),
+            "sublayer": sublayer or "",
+            "tensor": tensor or "",
+            "index": _ranges(at["index"]),
+            "quantities": sorted(at["quantities"]),
+        }
         for (stack, sublayer, tensor), at in sites.items()
     ]
-
-
-def site_cells(rows: Iterable[SiteRow]) -> list[list[str]]:
-    """The rows of a table for a terminal."""
-    plain: Iterable[Mapping[str, Any]] = (row.as_plain() for row in rows)
-    return [[*(str(row[column]) for column in SITE), ", ".join(row["quantities"])] for row in plain]
 
 
 def _ranges(values: Iterable[int | None]) -> str:

@@ -106,7 +106,7 @@ class Rehearsals:
         places: dict[str, Places] = {} if absent_packages() else self.models.build(document, plan)
         pairs = list(zip(plan.experiment.claims, plan.claims, strict=True))
         claims = claims_with_choices(plan.experiment, pairs)
-        rehearsal = rehearse(plan, claims, places, document.data, self.known)
+        rehearsal = rehearse(plan, claims, places, self.known)
         issues: list[Issue] = []
         too_few: list[int] = []
         for number, section in enumerate(plan.sections):

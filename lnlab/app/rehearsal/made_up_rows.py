@@ -50,7 +50,6 @@ class Rehearsal:
         complete: whether every probe says what it measures.
         seeds: on which anything runs.
         chosen: the paths whose values are chosen on tuning seeds, so that no selection can know them.
-        spec: the data of its file, every profile included.
         known: the registries.
         rows: those of each quantity that was asked for, by its name and its reference.
         met: whether any of such rows meets a condition, by these rows and the condition.
@@ -62,7 +61,6 @@ class Rehearsal:
     complete: bool
     seeds: tuple[int, ...]
     chosen: frozenset[str]
-    spec: Mapping[str, Any]
     known: "Registries"
     rows: dict[str, pl.DataFrame] = field(default_factory=dict)
     met: dict[tuple[int, str, str], bool] = field(default_factory=dict)
@@ -133,7 +131,6 @@ def rehearse(
     plan: "Plan",
     claims: Sequence[Claim],
     places: "Mapping[str, Places]",
-    spec: Mapping[str, Any],
     known: "Registries",
 ) -> Rehearsal:
     """Make up the rows that the plan will measure.
@@ -142,7 +139,6 @@ def rehearse(
         plan: of the runs that are judged.
         claims: every claim, resolved.
         places: by variant the places of what each probe measures in its model. Empty where no model can be built.
-        spec: the data of its file.
         known: the registries.
     """
     frames = plan_frames(plan)
@@ -194,7 +190,6 @@ def rehearse(
         complete=all(of_probe.quantities is not None for of_probe in facts.values()),
         seeds=tuple(dict.fromkeys(run.seed for run in plan.runs)),
         chosen=frozenset(decision.path for decision in plan.decisions),
-        spec=spec,
         known=known,
     )
 

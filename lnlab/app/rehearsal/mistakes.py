@@ -15,7 +15,6 @@ from typing import Any
 import polars as pl
 
 from lnlab.app.rehearsal.made_up_rows import Claim, Rehearsal, quantities_of, statements
-from lnlab.app.rehearsal.printed_words import printed_mistakes
 from lnlab.claims.claim import finding_of, reads_verdicts
 from lnlab.claims.claim_scope import with_compared_reference
 from lnlab.claims.order_chain import parse_order
@@ -66,7 +65,7 @@ def mistakes_in_claim(rehearsal: Rehearsal, claim: Claim, seeds: Sequence[int]) 
 
 
 def _mistakes_in_statement(rehearsal: Rehearsal, claim: Claim, seeds: Sequence[int]) -> tuple[list[Issue], bool]:
-    if issues := [*_unknown_paths(rehearsal, claim), *printed_mistakes(rehearsal, claim)]:
+    if issues := _unknown_paths(rehearsal, claim):
         return issues, False  # what a selection leaves cannot be told while an axis is misspelt
     try:
         levels = parse_order(claim["order"])[0] if "order" in claim else []

@@ -42,7 +42,6 @@ choose:                                   # optional: a value of an axis that is
   optimizer.lr: best                      # or failing, or {kind: failing, below: 0.25}
   seeds: 101-102                          # not judged
   of: {placement: post}                   # optional: which runs decide; left out, each combination for itself
-  by: [model.layers]                      # optional: a decision for each value of these axes
   times: [0.5, 1]                         # optional: judged at these multiples of what was chosen
   grid: depth                             # optional: the grids it is for, a name or several; or a list of choices
 probes:
@@ -86,8 +85,8 @@ profiles:
   is a grid without `method` beside one that has it.
 - **Choosing.** `choose` names one axis that its grids sweep: its values are the candidates. They are run on the
   tuning seeds first, without probes; a rule chooses one by the final validation NLL, and only then are runs judged, on
-  the judged seeds, at the multiples `times` of what was chosen. With `of` some runs decide for all, with `by` for all
-  that agree in these axes; each must match exactly one run per candidate and seed. Selections cannot name the value,
+  the judged seeds, at the multiples `times` of what was chosen. With `of` some runs decide
+  for all, exactly one per candidate and seed. Selections cannot name the value,
   which nobody knows before; they name the axis `times`, which every judged run has. Where `failing` finds none that
   fails, the largest goes on, and a claim that `requires` the failure is not testable. A decision is kept with the plan
   and shown with its evidence. Without `choose` (`choose: null` in a profile) the axis is swept as written, or pinned.

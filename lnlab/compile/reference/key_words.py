@@ -11,7 +11,6 @@ KEY_WORDS: Mapping[str, str] = {
     "at": "training steps at which it measures: init, end, a list, {every: k} or {log: n}",
     "attention": "attention of every stack",
     "because": "verdict -> one sentence that explains it, shown while it is the verdict",
-    "by": "axes for each of whose values the choice is made",
     "calibration": "pilot seeds on which a margin was set; they are not judged",
     "cite": "the citation, with its arXiv number or DOI",
     "claims": "claims to judge: in a section they inherit its selection, or are named by id",

@@ -29,7 +29,6 @@ class TuningChoice:
         numbers: whether the rule can only choose among numbers.
         seeds: the tuning seeds.
         of: which runs decide. None means that each combination of the other axes decides for itself.
-        by: axes. There is one decision for each combination of their values.
         times: the multiples of what was chosen at which runs are judged.
     """
 
@@ -41,13 +40,7 @@ class TuningChoice:
     numbers: bool
     seeds: tuple[int, ...]
     of: Mapping[str, Json] | None
-    by: tuple[str, ...]
     times: tuple[float, ...]
-
-    @property
-    def alone(self) -> bool:
-        """Whether each combination of the other axes decides for itself."""
-        return self.of is None and not self.by
 
 
 def tuning_choices(
@@ -104,7 +97,6 @@ def tuning_choices(
                 numbers=numbers,
                 seeds=text.seeds,
                 of=text.of,
-                by=text.by,
                 times=times,
             )
         )
@@ -137,11 +129,6 @@ def _flaws(text: TuningText, axes: list[str], experiment: Experiment) -> Iterato
     if both := sorted(set(text.seeds) & set(experiment.all_seeds)):
         what = f"seed {both[0]} is both a tuning seed and a judged seed"
         yield Issue("conflict", ("seeds",), what, "tune on seeds that are not judged")
-    others = [axis for axis in axes if axis not in named]
-    for number, axis in enumerate(text.by):
-        if axis not in others:
-            what = "is what is chosen" if axis in axes else "is no axis of the sweep"
-            yield Issue("unknown-name", ("by", number), f"'{axis}' {what}", nearest(axis, others))
     for key in text.of or {}:
         if key in named:
             yield Issue("conflict", ("of", key), f"'{key}' is what is chosen", "pin the other axes")

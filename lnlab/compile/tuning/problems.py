@@ -1,8 +1,7 @@
 """Which runs choose, from which candidates, for which runs, and which runs are judged after the choice.
 
 A tuning group is one combination of the other axes. A tuning problem is one decision: the candidates of one group,
-chosen for it alone, or (``of``, ``by``) for all groups, or all that agree in some axes. Its groups are judged at the
-multiples of the chosen value.
+chosen for it alone, or (``of``) for all groups. Its groups are judged at the multiples of the chosen value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -174,10 +173,10 @@ def plan_tuning(choices: Sequence[TuningChoice], sweep: ResolvedSweep, axes: Axe
     for choice in choices:
         groups = tuning_groups(sweep, choice, names)
         points = _other_axes(groups, axes, choice)
-        if choice.alone:
+        if choice.of is None:
             own = [TuningProblem(choice, points[group.first], tuple(group.candidates), (group,)) for group in groups]
         else:
-            own = _shared_problems(choice, groups, points, sweep)
+            own = [_shared_problem(choice, choice.of, groups, points, sweep)]
         if flaws := list(_flaws(choice, own, sweep, resolver)):
             raise Flawed(*dict.fromkeys(flaws))
         # A decision is found again by its question, where no corpus says what was run.
@@ -185,7 +184,7 @@ def plan_tuning(choices: Sequence[TuningChoice], sweep: ResolvedSweep, axes: Axe
         questions = [canonical(tuning_question(problem)) for problem in own]
         if same := next((earlier[question] for question in questions if question in earlier), None):
             what = f"it asks the same as {'.'.join(map(str, same.choice.place))}, of other runs"
-            remedy = "take other tuning seeds, or tell its runs apart by an axis in by"
+            remedy = "take other tuning seeds"
             raise Flawed(Issue("conflict", choice.place, what, remedy))
         problems += own
     chosen = frozenset[int]().union(*(choice.grids for choice in choices))
@@ -238,41 +237,31 @@ def _without(value: Json, words: Sequence[str]) -> Json:
     return remaining if len(words) == 1 else {**remaining, words[0]: _without(value[words[0]], words[1:])}
 
 
-def _shared_problems(
-    choice: TuningChoice, groups: Sequence[TuningGroup], points: Mapping[int, dict[str, Json]], sweep: ResolvedSweep
-) -> list[TuningProblem]:
-    """One problem for each combination of the values of ``by``: the group that ``of`` selects decides for all of it."""
+def _shared_problem(
+    choice: TuningChoice,
+    of: Mapping[str, Json],
+    groups: Sequence[TuningGroup],
+    points: Mapping[int, dict[str, Json]],
+    sweep: ResolvedSweep,
+) -> TuningProblem:
+    """The one problem of all groups: the group that ``of`` selects decides."""
     variants = variants_of(sweep.variants)
-    of = choice.of or {}
     if issues := variants.mistakes(of):
         raise Flawed(*(issue.below(*choice.place, "of") for issue in issues))
     selected = variants.selected(of)
-    agreeing: dict[str, list[TuningGroup]] = {}
-    for group in groups:
-        agreeing.setdefault(canonical([points[group.first][axis] for axis in choice.by]), []).append(group)
-    problems = []
-    flaws = []
-    for members in agreeing.values():
-        about = {axis: points[members[0].first][axis] for axis in choice.by}
-        deciding = [group for group in members if group.first in selected]
-        if len(deciding) == 1:
-            problems.append(TuningProblem(choice, about, tuple(deciding[0].candidates), tuple(members)))
-        else:
-            pinned = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in about.items())
-            where = f" for {pinned}" if about else ""
-            what, remedy = f"leaves no run that decides{where}", "pin what these runs have"
-            if deciding:
-                labels = {
-                    axis: dict.fromkeys(kind_label(points[group.first][axis]) for group in deciding)
-                    for axis in points[deciding[0].first]
-                }
-                axes = [f"{axis} ({' or '.join(values)})" for axis, values in labels.items() if len(values) > 1]
-                what = f"leaves {len(deciding)} runs per candidate and seed{where}"
-                remedy = f"pin {', '.join(axes)}, or name it in by"
-            flaws.append(Issue("conflict" if deciding else "empty-selection", (*choice.place, "of"), what, remedy))
-    if flaws:
-        raise Flawed(*flaws)
-    return problems
+    deciding = [group for group in groups if group.first in selected]
+    if not deciding:
+        what, remedy = "leaves no run that decides", "pin what these runs have"
+        raise Flawed(Issue("empty-selection", (*choice.place, "of"), what, remedy))
+    if len(deciding) > 1:
+        labels = {
+            axis: dict.fromkeys(kind_label(points[group.first][axis]) for group in deciding)
+            for axis in points[deciding[0].first]
+        }
+        differing = ", ".join(f"{axis} ({' or '.join(values)})" for axis, values in labels.items() if len(values) > 1)
+        what = f"leaves {len(deciding)} runs per candidate and seed"
+        raise Flawed(Issue("conflict", (*choice.place, "of"), what, f"pin {differing}"))
+    return TuningProblem(choice, {}, tuple(deciding[0].candidates), tuple(groups))
 
 
 def _flaws(

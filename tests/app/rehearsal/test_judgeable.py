@@ -353,7 +353,7 @@ def test_probes_that_do_not_say_what_they_measure_leave_quantities_unchecked(kno
     text = SPEC + SWEEP + PROBES
     plan, _ = compile_request(Request(tmp_path / "spec.yaml", text=text), known)
     asked = {"id": "a", "kind": "bound", "of": {"quantity": "anything", "placement": "post"}, "at_most": 3.0}
-    rehearsal = rehearse(plan, [asked], {}, {}, known)
+    rehearsal = rehearse(plan, [asked], {}, known)
     assert mistakes_in_claim(rehearsal, asked, [1, 2])[0]
     assert mistakes_in_claim(replace(rehearsal, complete=False, rows={}), asked, [1, 2]) == ([], False)
 
