@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import cache
 from itertools import islice
 
-import polars as pl
 import pytest
 import torch
 
@@ -14,7 +13,6 @@ from lnlab.errors import LabError
 from lnlab.execute.measure import StateGuard, measure
 from lnlab.facts import never
 from lnlab.probes.probe import evaluating, probes
-from lnlab.tables import frame
 from tests.support.traces import changed, snapshot
 
 APART = ("evaluation", "batch_evaluation", "statistics_discrepancy")
@@ -24,19 +22,12 @@ UP_TO_THE_STACKS = ("update_effect",)
 ENTRIES = [e for e in probes if not e.facts.translates and e.name not in APART]
 """All but those that need text, of which ``test_bleu`` asks the same."""
 PASSING = [entry for entry in ENTRIES if entry.facts.passes(probes.resolve(entry.name))]
-RICHEST = {"gradient_recursion": "post"}
-"""The placement of which a probe measures everything that it can, where that is not Pre-LN."""
 ASKED = {
     "update_histogram": {"rate": True},
     "psi_variance": {"trajectories": 40, "steps": 30},
     "hessian_spectrum": {"draws": 2, "steps": 4, "precision": "float64"},
 }
 """What a probe is asked for so that it measures everything in a short time."""
-CHOICES = {
-    "gradient_norm": ({"biases": True},),
-    "sharpness": ({"coordinates": "adam"}, {"coordinates": "adam_at_rest"}),
-}
-"""What else a probe is asked for where no one choice measures all that it can."""
 
 
 def seen(state) -> dict:
@@ -120,18 +111,6 @@ def test_dropout_is_off_and_repetition_is_exact(state, trained, evaluated, entry
     training = trained(state())
     training.model.train()
     assert rows_of(entry, training) == evaluated(entry.name)
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_rows_fit_the_table_and_are_distinct(state, trained, entry):
-    made = trained(state(RICHEST.get(entry.name, "pre")))
-    rows = rows_of(entry, made)
-    table = frame(entry.facts.table, rows)
-    assert table.drop("measurement", "value", "right", "count", strict=False).is_unique().all()
-    assert table.select(pl.col(pl.Float64).is_finite().all()).row(0) == (True,) * table.select(pl.col(pl.Float64)).width
-    assert all("measurement" not in row for row in rows)
-    rows += [row for choice in CHOICES.get(entry.name, ()) for row in rows_of(entry, made, **choice)]
-    assert {row["quantity"] for row in rows if "quantity" in row} == set(entry.facts.quantities)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

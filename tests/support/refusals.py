@@ -13,3 +13,11 @@ def refused(call: Callable[..., Any], *arguments: Any, **options: Any) -> list[s
     with pytest.raises(LabError) as caught:
         call(*arguments, **options)
     return [str(issue) for issue in caught.value.issues]
+
+
+def one_line(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+    """What a call is refused with, which is one line."""
+    with pytest.raises(LabError) as caught:
+        call(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
