@@ -16,13 +16,13 @@ from lnlab.claims.claim import Verdict
 from lnlab.claims.judging import judge_all
 from lnlab.committed.registries import load_registries
 from lnlab.compile.plan import compile_front
-from lnlab.recorded.runs import frame_without_rows
 from lnlab.report.facts import ReportFacts
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import write_report
 from lnlab.specfile.load import load_spec
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
+from tests.support.row_schemas import row_schema
 
 assert FRAME_REGISTRIES  # every kind of claim and section is registered by importing it
 SPEC = Path(__file__).parents[1] / "fixtures" / "gradient_profiles.yaml"
@@ -129,8 +129,8 @@ def make_results(seeds=range(1, 11), noise=0.09, finished=lambda number: True, s
     kinds = {"run": text, "trajectory": text, "steps": pl.Int64, "variant": text, "seed": pl.Int64, "setting": text}
     kinds |= {"status": text, "reason": text, "seconds": real, "parameters": pl.Int64, "last_finite_loss": real}
     kinds |= {"device": text, "versions": text}
-    tables = {name: pl.DataFrame(schema=frame_without_rows(name).schema) for name in WRITTEN_BY_WORKERS}
-    tables["sites"] = pl.DataFrame(sites, schema=frame_without_rows("sites").schema, infer_schema_length=None)
+    tables = {name: pl.DataFrame(schema=row_schema(name)) for name in WRITTEN_BY_WORKERS}
+    tables["sites"] = pl.DataFrame(sites, schema=row_schema("sites"), infer_schema_length=None)
     return Results(pl.DataFrame(runs, schema=kinds), frame("axes", axes), tables)
 
 

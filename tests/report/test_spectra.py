@@ -12,7 +12,6 @@ import torch
 from lnlab.curvature.lanczos import lanczos
 from lnlab.curvature.quadrature import gauss
 from lnlab.errors import LabError
-from lnlab.recorded.runs import frame_without_rows
 from lnlab.report.charts.axes import signed_logarithmic_axis
 from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import ReportPart
@@ -20,6 +19,7 @@ from lnlab.report.page.figures import draw_parts, figure_files, spec_with_data
 from lnlab.report.page.notebook import notebook_text
 from lnlab.report.sections.spectra import cumulative_spectrum, spectral_density
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
+from tests.support.row_schemas import row_schema
 
 SIZE = 1000
 FACTORS = {"post": 3.0, "pre": 1.0}
@@ -60,8 +60,8 @@ def results_of(rows, seeds=(1, 2, 3)):
             runs.append({"run": run, "trajectory": run, "steps": 0, "variant": place, "seed": seed, "setting": setting})
             axes.append({"run": run, "axis": "placement", "value": json.dumps(place), "label": place})
     made = frame("runs", runs).with_columns(status=pl.lit("finished"), reason=pl.lit(None, pl.String))
-    tables = {name: pl.DataFrame(schema=frame_without_rows(name).schema) for name in WRITTEN_BY_WORKERS}
-    tables["spectra"] = pl.DataFrame(list(rows), schema=frame_without_rows("spectra").schema)
+    tables = {name: pl.DataFrame(schema=row_schema(name)) for name in WRITTEN_BY_WORKERS}
+    tables["spectra"] = pl.DataFrame(list(rows), schema=row_schema("spectra"))
     return Results(made, frame("axes", axes), tables)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lnlab.recorded.runs import frame_without_rows
 from lnlab.report.facts import ReportFacts
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
+from tests.support.row_schemas import row_schema
 
 STEPS, EPOCH, ENTROPY = 200, 40.0, 5.5
 FLOOR = {"post": 2.6, "pre": 2.2}
@@ -108,11 +108,9 @@ def make_trained(
                 for step, left, right, count in histograms(placement, seed, bins):
                     place = {"stack": "encoder", "layer": 1, "tensor": "w1", "quantity": "gradient_size"}
                     counts.append({**key, **place, "step": step, "left": left, "right": right, "count": count})
-    tables = {name: pl.DataFrame(schema=frame_without_rows(name).schema) for name in WRITTEN_BY_WORKERS}
-    tables["curves"] = pl.DataFrame(curves, schema=frame_without_rows("curves").schema, infer_schema_length=None)
-    tables["histograms"] = pl.DataFrame(
-        counts, schema=frame_without_rows("histograms").schema, infer_schema_length=None
-    )
+    tables = {name: pl.DataFrame(schema=row_schema(name)) for name in WRITTEN_BY_WORKERS}
+    tables["curves"] = pl.DataFrame(curves, schema=row_schema("curves"), infer_schema_length=None)
+    tables["histograms"] = pl.DataFrame(counts, schema=row_schema("histograms"), infer_schema_length=None)
     return Results(pl.DataFrame(runs, schema=RUNS), frame("axes", axes), tables)
 
 

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
-from lnlab.recorded.runs import frame_without_rows
 from lnlab.report.drawing import Drawing
 from lnlab.report.folder import read_folder, report_data, write_files
 from lnlab.report.write import render_report, write_report
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
+from tests.support.row_schemas import row_schema
 
 VARIANTS, SEEDS, STEPS = 126, 6, 600
 SECONDS, BYTES = 8.0, 2_000_000
@@ -59,16 +59,14 @@ def study():
             )
             for (s, q), v in parts.items()
         )
-        .select(frame_without_rows("curves").schema.names())
-        .cast(dict(frame_without_rows("curves").schema))
+        .select(row_schema("curves").names())
+        .cast(dict(row_schema("curves")))
     )
     axes = [
         {"run": run, "axis": "optimizer.lr", "value": f"{1e-4 * (v + 1)}", "number": 1e-4 * (v + 1), "label": f"{v}"}
         for run, _, v, _ in table
     ]
-    tables = {name: pl.DataFrame(schema=frame_without_rows(name).schema) for name in WRITTEN_BY_WORKERS} | {
-        "curves": curves
-    }
+    tables = {name: pl.DataFrame(schema=row_schema(name)) for name in WRITTEN_BY_WORKERS} | {"curves": curves}
     return Results(whole, frame("axes", axes), tables)
 
 
