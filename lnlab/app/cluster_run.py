@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Literal
 from lnlab.app.formats import format_count
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
+from lnlab.app.provenance import provenance_of_run
 from lnlab.app.rehearsal.judgeable import require_judgeable
 from lnlab.app.request import Request, compile_request, remembered_plan
 from lnlab.app.rounds.units import unit_seconds
 from lnlab.app.run_options import RunOptions
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.watching import watched_run
-from lnlab.committed.provenance import provenance_of_run
 from lnlab.committed.registries import load_registries
 from lnlab.compile.cost.memory import LIBRARIES, plan_memory
 from lnlab.errors import LabError

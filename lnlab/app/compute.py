@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from lnlab.analyse.tuning.decide import decide_tuning
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
+from lnlab.app.provenance import provenance_of_run
 from lnlab.app.rehearsal.judgeable import require_judgeable
 from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import compute_units
 from lnlab.app.run_options import RunOptions
 from lnlab.app.run_summary import RunSummary
-from lnlab.committed.provenance import provenance_of_run
 from lnlab.committed.registries import load_registries
 from lnlab.compile.cost.memory import MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision, decision_from_json

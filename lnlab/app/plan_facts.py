@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from lnlab import __version__
 from lnlab.app.local_files import survey_files
 from lnlab.app.request import Request
-from lnlab.committed.model_graphs import model_graphs
 from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.plan import Plan
 from lnlab.errors import LabError
+from lnlab.execute.model_graphs import model_graphs
 from lnlab.keys import Json
 from lnlab.printable import shown_path
 from lnlab.report.facts import ReportFacts, facts_to_json

@@ -59,7 +59,7 @@ def list_kinds(
     elif kind == _SITE:
         _list_sites(name, plugins, known, as_json)
     elif name is not None and kind is not None:
-        from lnlab.committed.tracing.quantities import probe_of_quantity
+        from lnlab.app.why.quantities import probe_of_quantity
 
         entries = _registry(known, kind).entries
         if name not in entries and kind == _CORPUS:
@@ -167,7 +167,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
 
 def _unit(entry: "Entry[Any]", quantity: str) -> str:
     """Return the words and the unit of a quantity as the beginning of a sentence, or ""."""
-    from lnlab.committed.tracing.quantities import words_of_quantity
+    from lnlab.app.why.quantities import words_of_quantity
 
     words = words_of_quantity(entry, quantity)
     return f"{words}; " if words else ""

@@ -13,13 +13,13 @@ from lnlab.committed.commits import head_commit
 from lnlab.committed.evidence import renewed_evidence
 from lnlab.committed.judging import equal_verdicts, locate_claim_problem
 from lnlab.committed.matching import match_runs
-from lnlab.committed.model_graphs import model_graphs
 from lnlab.committed.planned_criteria import with_frozen_criteria
 from lnlab.compile.decisions import decision_from_json, decisions_to_json
 from lnlab.compile.digests import plan_identity
 from lnlab.compile.plan import compile_front
 from lnlab.compile.resolve.resolve import setting_namer
 from lnlab.errors import ReportError
+from lnlab.execute.model_graphs import model_graphs
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.printable import shown_path

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.committed import provenance
+from lnlab.app import provenance
 from lnlab.report.folder import read_folder
 
 HOSTILE = {

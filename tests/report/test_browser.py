@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.committed.model_graphs import model_graphs
+from lnlab.execute.model_graphs import model_graphs
 from lnlab.report.charts import axes, line_charts
 from lnlab.report.charts.end_names import end_names
 from lnlab.report.charts.render import vega_bundle

@@ -7,9 +7,9 @@ import pytest
 from torch import nn
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.committed.model_graphs import model_graphs
 from lnlab.errors import LabError, ReportError
 from lnlab.execute.meta import initialized_on_meta
+from lnlab.execute.model_graphs import model_graphs
 from lnlab.nn.module_graph import module_panels, panels_to_json
 from lnlab.report.charts.module_graph import module_graph_chart
 from lnlab.report.charts.render import to_svg

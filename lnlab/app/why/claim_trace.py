@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from lnlab.app.why.quantities import QuantityDefinition, condition_text, define_quantity
+from lnlab.app.why.sources import TracedExperiment
 from lnlab.claims.claim import Verdict
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.committed.comparison.numbers import variant_names
-from lnlab.committed.tracing.quantities import QuantityDefinition, condition_text, define_quantity
-from lnlab.committed.tracing.sources import TracedExperiment
 from lnlab.compile.selection.inheritance import whole_spec
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from lnlab.app.why.sources import runs_of_key
 from lnlab.committed.comparison.numbers import variant_names
-from lnlab.committed.tracing.sources import runs_of_key
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json

@@ -14,8 +14,8 @@ from lnlab.cli.options import AsJsonOption, Plugins, StoreFolder
 from lnlab.cli.terminal import one_line, out, print_json, terminal_table
 
 if TYPE_CHECKING:
-    from lnlab.committed.tracing.claim_trace import ClaimTrace
-    from lnlab.committed.tracing.run_trace import RunTrace
+    from lnlab.app.why.claim_trace import ClaimTrace
+    from lnlab.app.why.run_trace import RunTrace
 
 WHY_EXAMPLE = (
     "Example: [bold]lnlab why xiong_fig3:post_grows[/bold], "
@@ -51,10 +51,10 @@ def why(
     The key of a run, or its beginning (of at least six digits), shows what the run was, what was measured, how it ended
     and why, and what its worker printed last.
     """
+    from lnlab.app.why.claim_trace import trace_claim
+    from lnlab.app.why.run_trace import trace_run
+    from lnlab.app.why.sources import parse_address, source_of_claim
     from lnlab.committed.registries import load_registries
-    from lnlab.committed.tracing.claim_trace import trace_claim
-    from lnlab.committed.tracing.run_trace import trace_run
-    from lnlab.committed.tracing.sources import parse_address, source_of_claim
 
     parsed = parse_address(address)
     store = open_store(folder)
