@@ -54,7 +54,7 @@ SERIES_COLOURS: Mapping[str, str] = {
 }
 """What has the same colour in every figure. Of two that would share one in a figure, the first here has it."""
 _SCHEDULES = ("no warm-up", "warm-up")
-TEXT_COLOUR, MUTED_COLOUR, _RULE, REGION_COLOUR = "#222222", "#555555", "#dedede", "#cfe6d6"
+TEXT_COLOUR, MUTED_COLOUR, _RULE = "#222222", "#555555", "#dedede"
 PAPER_COLOUR = "#fdfcf8"
 """Background of a page, used around words that lie on lines. Drawings themselves are transparent."""
 _FONT = "Liberation Sans, Helvetica, Arial, sans-serif"

@@ -27,15 +27,12 @@ from lnlab.report.default_sections import with_default_sections
 from lnlab.report.drawing import WHOLE_REPORT, Drawing
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import NOTEBOOK_FILE, THUMBNAIL_FILE, parse_report, read_folder, report_data, write_files
-from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import figures, html
-from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.latex import booktabs_table
 from lnlab.report.page.notebook import notebook_text
 from lnlab.report.referee import with_review
 from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.table import csv_bytes, reader_grid
-from lnlab.report.words.quantity_words import using_words
 from lnlab.seed_words import seeds_called, seeds_word
 from lnlab.tables import Results
 
@@ -172,14 +169,7 @@ def _drawn(
     reports = out.parent.parent if out.name == facts.profile else out.parent
     root = None if drawing.single_file else _seen_from(out, reports)
     all_parts = build_all_parts(facts, results, verdicts, root)
-    parts = numbered_parts(all_parts)
-    with using_words(facts.words), mean_over(loss_item(results)):
-        section = forest_section(verdicts)
-    forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
-    drawn_parts = figures.draw_parts([*parts, *forest_part])
-    # the claims side by side have the last numbers, and stand apart from the sections
-    sections = drawn_parts[: len(parts)]
-    overview = drawn_parts[-1] if section else None
+    drawn_parts = figures.draw_parts(numbered_parts(all_parts))
     script, style = html.page_script(folders), html.page_style(folders)
     assets = reports / "assets"
     shared = None if drawing.single_file else assets / f"vega-{digest_bytes(script.encode())[:16]}.js"
@@ -189,8 +179,7 @@ def _drawn(
         facts,
         results,
         verdicts,
-        sections,
-        overview,
+        drawn_parts,
         root=root,
         script=script,
         style=style,
@@ -209,7 +198,7 @@ def _drawn(
             f"figures/{figure.stem}.svg": figure.svg.encode() for figure in numbered[:1] if not drawing.single_file
         }
     else:
-        files[NOTEBOOK_FILE] = notebook_text(facts, verdicts, sections).encode()
+        files[NOTEBOOK_FILE] = notebook_text(facts, verdicts, drawn_parts).encode()
         for figure in numbered:
             files |= figures.figure_files(figure, png=drawing.png)
         if script_path is not None:  # a page of one file shares its script with no other

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from lnlab.claims.claim import Verdict
 from lnlab.report.page.claim_list import estimate_with_noun
-from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.verdict_strip import EDGE, WIDTH, verdict_strip
 from lnlab.report.words.verdict_words import (
     common_scope,
@@ -126,58 +125,6 @@ def test_positive_numbers_lie_on_a_logarithmic_line():
     )
     assert made.seeds == (EDGE, WIDTH / 2, WIDTH - EDGE)
     assert "logarithmic" in made.alt
-
-
-def test_the_forest_keeps_exponents_from_ratios_and_says_every_verdict():
-    slope = replace(BASE, claim="slope", measure="exponent", estimate=0.1, low=-0.1, high=0.3, region_high=0.5)
-    ratios, exponents = forest_section([BASE, slope]).charts
-    assert ratios.points["series"].to_list() == ["a"]
-    assert exponents.points["series"].to_list() == ["slope"]
-    assert "slope: supported" in exponents.alt
-    (row,) = ratios.points.iter_rows(named=True)
-    assert row["from"] == 2.5
-    assert row["to"] > 7.9
-    assert forest_section([]) is None
-
-
-def test_the_forest_marks_each_verdict_beside_its_claim_without_a_font():
-    (chart,) = forest_section([BASE, replace(BASE, claim="b", verdict="undecided")]).charts
-    marks = {layer["transform"][0]["filter"]: layer["mark"] for layer in chart.spec["layer"] if "transform" in layer}
-    assert marks["(datum.verdict === 'supported')"]["shape"].startswith("M")
-    assert marks["(datum.verdict === 'undecided')"]["text"] == "?"
-    assert "✓" not in str(chart.spec)
-
-
-def titles(section):
-    return [chart.spec["layer"][0]["encoding"]["x"]["axis"]["title"] for chart in section.charts]
-
-
-def test_the_forest_has_one_axis_for_each_unit(golden):
-    """Nats, points of BLEU, shares of seeds, steps of a grid and ratios: no two of them on one axis."""
-    nats = replace(BASE, claim="nats", measure="difference", quantity="final_nll")
-    also = replace(BASE, claim="also", measure="difference", quantity="nll")
-    points = replace(BASE, claim="bleu", measure="difference", quantity="bleu")
-    share = replace(BASE, claim="share", measure="share", quantity="final_nll", seeds={1: 1.0, 2: 0.0})
-    steps = replace(BASE, claim="steps", measure="steps", quantity="converged")
-    unknown = replace(BASE, claim="old", measure=None)
-    section = forest_section([BASE, nats, points, share, steps, also, unknown])
-    golden(titles(section))
-    assert section.charts[1].points["series"].to_list() == ["nats", "also"]
-
-
-def test_numbers_of_a_unit_that_lie_far_apart_have_a_logarithmic_axis():
-    near = replace(BASE, measure="value", quantity="final_nll")
-    far = replace(near, claim="far", estimate=750.0, low=710.0, high=790.0, seeds={})
-    assert titles(forest_section([near])) == ["final validation loss, nats per token"]
-    assert titles(forest_section([near, far])) == ["final validation loss, nats per token (log scale)"]
-
-
-@pytest.mark.parametrize("low", [0.0, -math.inf])
-def test_an_unbounded_interval_ends_with_the_axis(low):
-    open_ = replace(BASE, low=low, high=math.inf)
-    (chart,) = forest_section([open_]).charts
-    (row,) = chart.points.iter_rows(named=True)
-    assert all(math.isfinite(row[c]) for c in ("low", "high", "from", "to"))
 
 
 def test_an_estimate_has_its_noun():

@@ -13,12 +13,11 @@ import vl_convert
 
 from lnlab.errors import ReportError
 from lnlab.report.charts import axes, line_charts, render
-from lnlab.report.compose import ReportPart, build_parts
+from lnlab.report.compose import build_parts
 from lnlab.report.data.figure import POINT_SCHEMA, SEED_SCHEMA, FigureData
 from lnlab.report.figures.drawing import diagram_data
 from lnlab.report.figures.lines import Lines
 from lnlab.report.page.figures import draw_parts, spec_with_data
-from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.section import Figure
 from lnlab.report.theme import COLOURS, DASHES, PAPER_COLOUR, SHAPES, series_style
 
@@ -27,20 +26,19 @@ DEUTAN = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.0
 
 
 @pytest.fixture(scope="module")
-def every(facts, results, verdicts):
-    """One drawing of each shape: lines, panels, sizes, and the claims side by side."""
+def every(facts, results):
+    """One drawing of each shape: lines, panels, sizes."""
     panels = {
         "kind": "depth_profile",
         "quantity": "gradient_norm",
         "where": facts.sections[0]["where"] | {"stack": ["encoder", "decoder"]},
     }
     chosen = replace(facts, sections=(facts.sections[0], panels, facts.sections[2]))
-    parts = [*build_parts(chosen, results), ReportPart(4, "", (), forest_section(verdicts))]
-    return [chart for part in parts for chart in part.section.charts]
+    return [chart for part in build_parts(chosen, results) for chart in part.section.charts]
 
 
 def test_every_shape_is_drawn_without_a_word_from_the_converter(every, capfd):
-    assert len(every) == 5
+    assert len(every) == 3
     for chart in every:
         text = vl_convert.vegalite_to_svg(
             spec_with_data(chart), vl_version=render.VEGA_LITE, show_warnings=True, allowed_base_urls=[]

@@ -12,7 +12,6 @@ from lnlab.report.compose import build_parts
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.page import provenance
-from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.methods import methods_paragraphs
 from lnlab.report.page.methods_table import method_grid
 from lnlab.report.words import verdict_words
@@ -58,7 +57,7 @@ def report(request):
 def sentences(facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[str]:
     """All texts of a page but those of its author and the stored reasons; names of variants are left out of them."""
     parts = build_parts(facts, results)
-    made = [part.section for part in parts if part.section] + [s for s in [forest_section(verdicts)] if s]
+    made = [part.section for part in parts if part.section]
     charts = [chart for section in made for chart in section.charts]
     tables = [table for section in made for table in section.tables]
     texts = [

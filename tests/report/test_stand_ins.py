@@ -82,7 +82,7 @@ def test_data_inside_a_drawing_are_named_by_their_order_and_not_by_their_last_bi
             def drawing(self):
                 return alt.layer(*layers).to_dict()
 
-        rows = diagram_data(pl.DataFrame(), pl.DataFrame())
+        rows = diagram_data(pl.DataFrame())
         return Rules(data=rows, subject="", shows="", finding="", headings={}, statistic=None)
 
     drawings = [spec_with_data(chart(value)) for value in (0.3, 0.1 + 0.2)]

@@ -15,7 +15,6 @@ from lnlab.claims.verdict_text import (
     region_text,
     verdict_label,
 )
-from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.words.look_words import look_lines
 from lnlab.report.words.sentence_owners import Sentence, sentences_of, tally_by_owner
 from lnlab.report.words.verdict_words import (
@@ -120,14 +119,6 @@ def test_a_terminal_says_the_same(golden):
     told = judged(look=2, level=0.0125, margin="ours", region_low=1.5, law=1.0, law_word="rejected")
     assert estimate_text(told).endswith("(look 2, 98.75 %)")
     golden(region_text(told))
-
-
-def test_the_drawing_of_all_claims_says_which_intervals_are_not_95_percent(golden):
-    (plain,) = forest_section([judged(region_low=1.0)]).charts
-    golden(plain.caption)
-    (chart,) = forest_section([judged(region_low=1.0, look=2, level=0.0125, detail="the other way")]).charts
-    assert "c 98.75 %" in chart.caption
-    golden(chart.alt)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def test_a_report_has_every_file_a_reader_needs(folder):
         "records.parquet",
         "sites.parquet",
     }
-    for number in range(1, 9):
+    for number in range(1, 7):
         for name in (
             "figures/figure-{}.svg",
             "figures/figure-{}.vl.json",

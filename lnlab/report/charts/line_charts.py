@@ -13,12 +13,11 @@ from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.series_panels import of_series, series_panels
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.rounding import rounded
-from lnlab.report.theme import MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, SeriesStyle
+from lnlab.report.theme import MUTED_COLOUR, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_GAP = 350, 300, 20
 """Size and gap of the panels of spectra, two beside each other."""
-_PATHS = {"✓": "M-1,0.1L-0.3,0.8L1,-0.9", "✗": "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"}
 _RING = 170
 """Size of the ring around the place of a printed number: our own mark, if it is there as well, stays visible."""
 Rows = Sequence[Mapping[str, Json]]
@@ -184,35 +183,6 @@ def stick_chart(x: Axis, y: Axis, style: SeriesStyle, noise: float) -> dict[str,
         data=alt.NamedData("points"),
     )
     return vega_lite(panel if single else side_by_side(panel, style.series, 2, spacing=_PANEL_GAP))
-
-
-def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dict[str, Json]:
-    """A row for each claim: the mark of its verdict, seeds as dots, the interval as a bar, the accepted range behind.
-
-    ``points`` holds ``series verdict estimate low high from to``, ``seeds`` holds ``series seed value``, and ``marks``
-    the mark of each verdict.
-    """
-    labels = alt.Axis(
-        title=None, labelLimit=220, labelPadding=24, grid=False, domain=False, ticks=False, labelFontSize=12
-    )
-    row = alt.Y("series:N", sort=list(names), axis=labels)
-    base, dots = (alt.Chart(alt.NamedData(name)).encode(y=row) for name in ("points", "seeds"))
-    region = base.mark_bar(color=REGION_COLOUR, height=20).encode(x=_x("from", x), x2=alt.X2("to:Q"))
-    seed_dots = dots.mark_point(color=MUTED_COLOUR, size=22, opacity=0.5)
-    seed_dots = seed_dots.encode(x=_x("value", x), tooltip=_tips(None, "value"))
-    bars = base.mark_rule(strokeWidth=2.4, color=TEXT_COLOUR).encode(x=_x("low", x), x2=alt.X2("high:Q"))
-    tips = _tips(None, "estimate", "low", "high")
-    means = base.mark_point(color=TEXT_COLOUR, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=tips)
-    verdicts = []
-    for word, mark in marks.items():  # between the label and the axis; fonts lack some marks, and those are drawn
-        rows = base.transform_filter(alt.datum.verdict == word).encode(x=alt.value(-13))
-        if mark in _PATHS:
-            path = _PATHS[mark]
-            verdicts.append(rows.mark_point(shape=path, filled=False, size=60, strokeWidth=1.6, color=TEXT_COLOUR))
-        else:
-            verdicts.append(rows.mark_text(text=mark, fontSize=12, baseline="middle", color=TEXT_COLOUR))
-    layers = alt.layer(region, seed_dots, bars, means, *verdicts)
-    return vega_lite(layers.properties(width=_WIDTH - 200, height=30 * len(names)))
 
 
 def _coloured(data: str | None, x: Axis, style: SeriesStyle, *, legend: bool, apart: float) -> Any:

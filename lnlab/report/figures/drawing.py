@@ -6,9 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.causal_graph import GraphEdge, GraphNode, causal_graph_chart
-from lnlab.report.charts.line_charts import forest_chart
 from lnlab.report.charts.module_graph import module_graph_chart
 from lnlab.report.data.figure import SEED_SCHEMA, FigureData
 from lnlab.report.section import Figure
@@ -40,31 +38,6 @@ class CausalGraph(Figure):
         return causal_graph_chart(self.nodes, self.edges, self.key)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ForestPlot(Figure):
-    """Claims below each other on one axis.
-
-    Attributes:
-        x: of their numbers.
-        symbols: the symbol of each verdict.
-    """
-
-    x: Axis
-    symbols: Mapping[str, str]
-    statistic: None = None
-
-    def drawing(self) -> dict[str, Json]:
-        """As ``charts.line_charts.forest_chart``."""
-        return forest_chart(self.points["series"].to_list(), self.x, self.symbols)
-
-    @property
-    def log(self) -> bool:
-        """Whether its axis is logarithmic."""
-        return self.x.log
-
-
-def diagram_data(rows: pl.DataFrame, seeds: pl.DataFrame | None = None) -> FigureData:
+def diagram_data(rows: pl.DataFrame) -> FigureData:
     """The data of a diagram. It is made from settings or verdicts, and so has no stored rows."""
-    return FigureData(
-        seeds=pl.DataFrame(schema=SEED_SCHEMA) if seeds is None else seeds, points=rows, missing="", rows={}
-    )
+    return FigureData(seeds=pl.DataFrame(schema=SEED_SCHEMA), points=rows, missing="", rows={})

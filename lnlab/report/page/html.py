@@ -153,7 +153,6 @@ def render_page(
     results: Results,
     verdicts: Sequence[Verdict],
     drawn_parts: Sequence[DrawnPart],
-    overview: DrawnPart | None,
     *,
     root: str | None,
     script: str,
@@ -170,7 +169,6 @@ def render_page(
         results: for methods, provenance and missing runs.
         verdicts: in the order of the spec.
         drawn_parts: the sections, drawn.
-        overview: all verdicts side by side, drawn.
         root: path from the page to the folder of all reports. None means that the page links to no other page.
         script: the one script of the page.
         style: of the page.
@@ -248,7 +246,6 @@ def render_page(
         scope=scope_in_words(verdict_words.common_scope(verdicts)),
         hero=hero,
         parts=parts,
-        overview=None if overview is None or lean else part_of_page(overview, single=single),
         index=f"{root}/index.html#question-{facts.name}"
         if root is not None and is_there(f"{root}/index.html")
         else None,
