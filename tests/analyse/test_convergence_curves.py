@@ -203,20 +203,6 @@ def test_boundaries(cells, at):
     assert boundary_index([cell == "C" for cell in cells]) == at
 
 
-def test_losses_are_read_once_for_all_that_ask_for_them():
-    read = []
-    empty = Results(pl.DataFrame(), pl.DataFrame())
-
-    def compute(results):
-        read.append(results)
-        return ("a record",)
-
-    assert empty.once("records", compute) is empty.once("records", compute)
-    assert len(read) == 1
-    assert replace(empty, runs=pl.DataFrame({"run": ["a"]})).once("records", compute) == ("a record",)
-    assert len(read) == 2, "other tables, other values"
-
-
 def test_of_runs_with_means_over_epochs_the_losses_of_batches_decide_nothing(made):
     """Diverged and censored runs included, whose last loss says which of both they are."""
     runs = {

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from lnlab.keys import canonical
-from lnlab.select.settings import NothingSelected, SettingTable, settings_of
-from lnlab.setting import Setting
+from lnlab.select.settings import NothingSelected, settings_of
 from lnlab.specfile.values import matches, value_label
 
 
@@ -18,27 +17,6 @@ def labels(results, path):
 
 def parts(results):
     return {variant: setting.parts for variant, setting in settings_of(results).by_variant.items()}
-
-
-def test_long_and_short_paths_and_a_short_form_has_a_value_only_where_stacks_agree(setting):
-    plain, equal, mixed = Setting(setting()), Setting(setting("post", 3, 3)), Setting(setting("post", 3, 4))
-    assert [plain.get(path) for path in ("decoder.norm.eps", "task.corpus.kind", "norm.eps")] == [1e-05, "toy", 1e-05]
-    assert Setting(setting(cross=False)).get("cross_attention") is False
-    assert (equal.get("model.layers"), mixed.get("model.layers"), mixed.values("model.layers")) == (3, None, [3, 4])
-    known = set(plain.paths())
-    assert {"encoder.layers", "model.layers", "placement", "cross_attention", "decoder.norm.eps"} <= known
-    assert "layers" not in known
-
-
-def test_disagreeing_stacks_are_not_null_and_words_are_numbers_kinds_or_labels(setting, profiles):
-    table = SettingTable({"mixed": Setting(setting(encoder=3, decoder=4)), "equal": Setting(setting())})
-    assert table.where({"model.layers": None})["variant"].to_list() == []
-    assert table.where({"optimizer": None})["variant"].to_list() == ["mixed", "equal"]
-    assert table.where({"optimizer.lr": None})["variant"].to_list() == ["mixed", "equal"]
-    assert labels(profiles, "decoder.layers") == {"post2": 2, "post3": 3, "pre2": 2, "pre3": 3, "mixed": 3}
-    assert labels(profiles, "placement")["pre3"] == "pre"
-    assert labels(profiles, "model.layers")["mixed"] is None
-    assert labels(profiles, "decoder.cross_attention")["mixed"] == "false"
 
 
 def test_kinds_alike_are_told_apart_by_their_label_or_whole(setting, experiment):

@@ -1,15 +1,11 @@
 """Data roots, paths that must not lead out of them, and downloads that are whole or not there."""
 
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from lnlab.corpora.corpus import RemoteFile
-from lnlab.corpora.files import fetch as room
 from lnlab.corpora.files.fetch import data_roots, fetch, file_below, file_digest, verified_file
 from lnlab.errors import CorpusError
 from lnlab.keys import digest_bytes
@@ -210,33 +206,6 @@ def test_an_interrupted_download_leaves_nothing(server, root):
     with pytest.raises(KeyboardInterrupt):
         fetch("toy", {"a": remote(server.url("a"))}, root, interrupt)
     assert list(root.iterdir()) == []
-
-
-def test_a_killed_download_never_leaves_a_file_under_its_name(server, root):
-    """SIGKILL in the middle: no handler can tidy up, and still nothing half-written has the name."""
-    server.files["/a"] = CONTENT
-    url, digest = server.url("a"), digest_bytes(CONTENT)
-    program = (
-        "import sys, time; from pathlib import Path; from lnlab.corpora.corpus import RemoteFile\n"
-        "from lnlab.corpora.files.fetch import fetch\n"
-        f"fetch('toy', {{'a': RemoteFile({url!r}, {digest!r}, {len(CONTENT)})}}, Path({str(root)!r}),\n"
-        "      lambda *step: (print('some', flush=True), time.sleep(60)))\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout.readline() == "some\n"
-        child.send_signal(signal.SIGKILL)
-    assert not (root / "a").exists()
-    assert fetch("toy", {"a": remote(url)}, root, silent)[0].read_bytes() == CONTENT
-
-
-def test_files_are_synced_before_they_take_their_name(server, root, monkeypatch):
-    server.files["/a"] = CONTENT
-    steps = []
-    monkeypatch.setattr(room.os, "fsync", lambda number: steps.append("sync"))
-    replace = Path.replace
-    monkeypatch.setattr(Path, "replace", lambda self, to: (steps.append("rename"), replace(self, to))[1])
-    fetch("toy", {"a": remote(server.url("a"))}, root, silent)
-    assert steps == ["sync", "rename", "sync"]
 
 
 def test_one_byte_more_than_is_expected_is_received_and_no_more(server, root):

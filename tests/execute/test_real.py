@@ -1,11 +1,9 @@
 """The lab's own pieces, tiny: what workers measure is what a direct call measures."""
 
 import pytest
-import torch
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement, Trajectory
-from lnlab.execute.meta import build_on_meta
 from lnlab.execute.program import build
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
@@ -51,20 +49,6 @@ def test_workers_measure_what_a_direct_call_measures(store, units):
             assert len(direct) > 10
 
 
-def test_in_float64_every_number_is_the_same_to_single_precision(setting):
-    """Initial values are exactly the same, and nothing measured is, so that nothing on the way is cast back."""
-    probes = [REGISTRIES["probe"].resolve({"kind": kind, "batches": 2}) for kind in ("stream_gradient", "hidden_norm")]
-    found, starts = [], []
-    for precision in ("float32", "float64"):
-        unit = Trajectory("", 1, setting | {"train": {"steps": 0, "precision": precision}}, 0, ())
-        state = build(unit, REGISTRIES)
-        starts.append([p.double() for p in state.model.parameters()])
-        found.append([row["value"] for probe in probes for row in REGISTRIES["probe"].builder(probe)(state)])
-    assert all(torch.equal(one, two) for one, two in zip(*starts, strict=True))
-    assert found[0] == pytest.approx(found[1], rel=1e-3)
-    assert not set(found[0]) & set(found[1])
-
-
 WAITING = REGISTRIES["placement"].resolve({"kind": "admin", "start": "profiled"})
 LOOKING = {
     "dt_fixup": {"init": REGISTRIES["init"].resolve({"kind": "dt_fixup", "of": "fairseq"})},
@@ -87,12 +71,6 @@ def test_workers_start_where_a_direct_call_starts_though_the_init_looks_at_data(
         rows = read_trajectory(store.root, unit.key).stretches[0].tables()["sites"]
         direct = [row["value"] for row in REGISTRIES["probe"].builder(probe)(build(unit, REGISTRIES))]
         assert rows["value"].to_list() == direct
-
-
-def test_the_model_is_built_on_the_meta_device(setting):
-    build_on_meta(setting, REGISTRIES)
-    setting["task"]["corpus"] = REGISTRIES["corpus"].resolve("multi30k")
-    build_on_meta(setting, REGISTRIES)
 
 
 def test_a_users_own_file_is_loaded_in_the_workers(store, units, tmp_path):

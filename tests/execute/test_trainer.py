@@ -207,7 +207,7 @@ OPTIMIZERS = sorted(REGISTRIES["optimizer"].entries.keys() - {"muon"})  # which 
 
 
 @pytest.mark.parametrize("kind", OPTIMIZERS)
-@pytest.mark.parametrize("cut", [1, 4])
+@pytest.mark.parametrize("cut", [pytest.param(1, marks=pytest.mark.nightly), 4])
 def test_cut_anywhere_and_resumed_it_ends_the_same_to_the_last_bit(kind, cut):
     given = {"kind": kind, "lr": 1e-2} | ({"freeze": 2} if kind == "adam_2k" else {})
     if kind == "by_group":

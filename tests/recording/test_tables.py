@@ -28,6 +28,16 @@ def table_of(cells, separator="\t", others=None):
     return "\n".join([header, *rows]) + "\n"
 
 
+def of_runs(optimizers="ab", seeds=5, steps=(1, 2), **columns):
+    """A table with a row a step of each run; columns are functions of optimizer, seed and step."""
+    return pl.DataFrame(
+        {"opt": o, "seed": s, "step": t} | {name: column(o, s, t) for name, column in columns.items()}
+        for o in optimizers
+        for s in range(1, seeds + 1)
+        for t in steps
+    )
+
+
 @pytest.mark.parametrize("separator", ["\t", ";", "|"])
 @pytest.mark.parametrize(
     ("cells", "read"),
@@ -185,18 +195,11 @@ def test_words_and_numbers_of_an_unnamed_column_of_names_are_no_quantity(tmp_pat
     ],
 )
 def test_two_names_never_become_one_quantity(first, second, of):
-    rows = [
-        {"opt": o, "seed": s, "step": t, first: s / t, second: 10.0 + s * t}
-        for o in "ab"
-        for s in range(1, 6)
-        for t in (1, 2)
-    ]
-    runs = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step")
+    table = of_runs(**{first: lambda o, s, t: s / t, second: lambda o, s, t: 10.0 + s * t})
+    runs = lnlab.from_frame(table, axes=["opt"], step="step")
     for name in (first, second):
         frame = runs.frame(name)
-        assert frame["value"].to_list() == [
-            row[name] for row in sorted(rows, key=lambda r: (r["opt"], r["seed"], r["step"]))
-        ]
+        assert frame["value"].to_list() == table[name].to_list()
         assert set(frame["split"]) == {of}
         claim = {"id": "r", "kind": "ratio", "of": {"quantity": name, "step": "last", "opt": "b"}, "to": {"opt": "a"}}
         assert runs.judge([{**claim, "equals": 1}])[0].verdict == "supported"
@@ -211,30 +214,14 @@ def test_a_name_with_two_splits_is_no_role():
 
 
 def test_a_column_is_asked_for_by_its_name_or_its_role(tmp_path):
-    rows = [
-        {"opt": o, "seed": s, "step": t, "val_loss": s * 1.017 / t * (1 + (o == "b")), "train_loss": s + t * 1.1}
-        for o in "ab"
-        for s in range(1, 7)
-        for t in (1, 2, 3)
-    ]
-    runs = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step")
+    losses = {"val_loss": lambda o, s, t: s * 1.017 / t * (1 + (o == "b")), "train_loss": lambda o, s, t: s + t * 1.1}
+    runs = lnlab.from_frame(of_runs(seeds=6, steps=(1, 2, 3), **losses), axes=["opt"], step="step")
     by_name, by_role = {"quantity": "val_loss"}, {"quantity": "loss", "split": "validation"}
-    claims = [
-        {"id": f"r{n}", "kind": "ratio", "of": {**of, "step": "last", "opt": "b"}, "to": {"opt": "a"}, "at_least": 1.5}
-        for n, of in enumerate((by_name, by_role))
-    ]
-    one, other = runs.judge(claims)
+    claim = {"id": "c", "kind": "ratio", "of": {"step": "last", "opt": "b"}, "to": {"opt": "a"}, "at_least": 1.5}
+    one, other = (runs.judge({**claim, "of": claim["of"] | of})[0] for of in (by_name, by_role))
     assert one.estimate == other.estimate == pytest.approx(2.0)
     assert runs.frame("val_loss").equals(runs.frame("loss").filter(pl.col("split") == "validation"))
-    sections = [
-        {
-            "kind": "curves",
-            "quantity": "val_loss",
-            "claims": [
-                {"id": "c", "kind": "ratio", "of": {"step": "last", "opt": "b"}, "to": {"opt": "a"}, "at_least": 1.5}
-            ],
-        }
-    ]
+    sections = [{"kind": "curves", "quantity": "val_loss", "claims": [claim]}]
     report = runs.report(out=tmp_path / "page", sections=sections)
     assert report.failed == []
     runs.plot("val_loss")
@@ -289,27 +276,11 @@ def test_rows_of_one_step_are_joined_where_no_column_contradicts(golden):
 
 @pytest.mark.parametrize("filled", [1, 2])
 def test_a_number_logged_once_a_run_is_a_quantity(filled):
-    rows = [
-        {
-            "opt": o,
-            "seed": s,
-            "step": t,
-            "loss": s / t,
-            "lr": 0.1,
-            "test_acc": None if t != filled else (0.8 if o == "a" else 0.99) + s / 1000,
-        }
-        for o in "ab"
-        for s in range(1, 7)
-        for t in (1, 2)
-    ]
-    runs = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step")
-    claim = {
-        "id": "r",
-        "kind": "ratio",
-        "of": {"quantity": "acc", "split": "test", "step": filled, "opt": "b"},
-        "to": {"opt": "a"},
-    }
-    (verdict,) = runs.judge([{**claim, "at_least": 1.2}])
+    once = lambda o, s, t: None if t != filled else (0.8 if o == "a" else 0.99) + s / 1000  # noqa: E731
+    table = of_runs(seeds=6, loss=lambda o, s, t: s / t, lr=lambda o, s, t: 0.1, test_acc=once)
+    runs = lnlab.from_frame(table, axes=["opt"], step="step")
+    of = {"quantity": "acc", "split": "test", "step": filled, "opt": "b"}
+    (verdict,) = runs.judge([{"id": "r", "kind": "ratio", "of": of, "to": {"opt": "a"}, "at_least": 1.2}])
     expected = np.exp(np.mean([np.log((0.99 + s / 1000) / (0.8 + s / 1000)) for s in range(1, 7)]))
     assert (verdict.verdict, verdict.estimate) == ("supported", pytest.approx(expected))
     with pytest.raises(LabError, match="nothing called 'lr'"):
@@ -317,8 +288,7 @@ def test_a_number_logged_once_a_run_is_a_quantity(filled):
 
 
 def test_numbers_of_runs_that_all_diverged_at_once_are_no_setting():
-    rows = [{"opt": o, "seed": s, "step": t, "loss": math.nan} for o in "ab" for s in (1, 2) for t in (1, 2)]
-    frame = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step").frame("loss")
+    frame = lnlab.from_frame(of_runs(seeds=2, loss=lambda *_: math.nan), axes=["opt"], step="step").frame("loss")
     assert str(frame["value"].to_list()) == str([math.nan] * 8)
 
 
@@ -472,19 +442,9 @@ def test_one_word_in_one_of_several_files_hides_no_column(tmp_path):
 @pytest.mark.parametrize("step", [None, "step"])
 def test_a_spec_without_a_report_has_a_page_of_its_quantities(tmp_path, monkeypatch, capsys, step):
     monkeypatch.chdir(tmp_path)
-    rows = [
-        {
-            "opt": o,
-            "seed": s,
-            **({"step": t} if step else {}),
-            "val_loss": 2.13 * s / t + (o == "sgd"),
-            "acc": s * 0.117 / t,
-        }
-        for o in ("adam", "sgd")
-        for s in range(1, 6)
-        for t in ((1, 2, 3) if step else (1,))
-    ]
-    pl.DataFrame(rows).write_csv("runs.csv")
+    numbers = {"val_loss": lambda o, s, t: 2.13 * s / t + (o == "sgd"), "acc": lambda o, s, t: s * 0.117 / t}
+    table = of_runs(("adam", "sgd"), steps=(1, 2, 3) if step else (1,), **numbers)
+    (table if step else table.drop("step")).write_csv("runs.csv")
     with_step = f", step: {step}" if step else ""
     written(
         tmp_path / "t.yaml",
