@@ -52,6 +52,7 @@ UNUSED = {
     "quantity": {
         "gradient_growth": "the gradient of a layer over that of the one before, the plainest sign of vanishing",
         "best_lr": OF_RATES,
+        "clipped_share": OF_LOOPS,
         "spike_score": OF_LOOPS,
         "scaled_gradient_norm": OF_A_LAW,
     },

@@ -37,7 +37,7 @@ _INSTALL = {
     "az": "adlfs",
     "abfs": "adlfs",
     "hf": "huggingface_hub",
-    "ssh": "sshfs",
+    "ssh": "paramiko",
     "sftp": "paramiko",
     "smb": "smbprotocol",
     "webdav": "webdav4",
@@ -45,6 +45,10 @@ _INSTALL = {
     "oss": "ossfs",
 }
 """What has to be installed for a protocol, where Python says only that something is."""
+TRANSFERS = 8
+"""Files on their way at once."""
+_ONE_CONNECTION = {"sftp", "ssh", "ftp"}
+"""Protocols over one connection, where an answer that two threads wait for may reach neither."""
 _PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
 
 
@@ -85,6 +89,16 @@ class Remote:
     system: Any
     root: str
     folder: Path | None
+
+    @property
+    def transfers_at_once(self) -> int:
+        """How many files may be on the way at a time."""
+        return 1 if self._speaks(_ONE_CONNECTION) else TRANSFERS
+
+    def _speaks(self, protocols: set[str]) -> bool:
+        """Whether its protocol, which fsspec has as a word or as several, is one of these."""
+        own = self.system.protocol
+        return not protocols.isdisjoint([own] if isinstance(own, str) else own)
 
     def place(self, name: str) -> str:
         """A name in it for a message."""
@@ -161,8 +175,7 @@ class Remote:
                     file.write(content)
                 return
             path_there = self._path(name)
-            protocol = self.system.protocol  # a word or several
-            if _PUTS_WHOLE.intersection([protocol] if isinstance(protocol, str) else protocol):
+            if self._speaks(_PUTS_WHOLE):
                 self.system.pipe_file(path_there, content)
                 return
             self.system.makedirs(path_there.rpartition("/")[0], exist_ok=True)

@@ -1,4 +1,4 @@
-"""Spikes of the loss, counted by a loop."""
+"""Clipped updates and spikes of the loss, counted by hand and by a loop."""
 
 import math
 import random
@@ -12,9 +12,9 @@ from lnlab.select.select import select_measured_rows
 from lnlab.tables import Results
 
 
-def results_with(training, setting, trained, curve, values):
+def results_with(training, setting, trained, curve, values, clip=None):
     """One run of some updates with a value of a training curve at each."""
-    made = training({"a": setting()}, {("a", 1): trained({0: 9.0})})
+    made = training({"a": setting() | {"train": {"clip": clip}}}, {("a", 1): trained({0: 9.0})})
     run, variant, seed = made.runs.row(0, named=True)["run"], "a", 1
     rows = [
         {
@@ -36,6 +36,16 @@ def results_with(training, setting, trained, curve, values):
 
 def number(results, quantity):
     return select_measured_rows(results, {"quantity": quantity})["value"].to_list()
+
+
+def test_the_clipped_share_counts_updates_above_the_limit_alone(training, setting, trained):
+    norms = [0.5, 1.0, 1.5, 3.0]
+    assert number(results_with(training, setting, trained, "global_gradient_norm", norms, 1.0), "clipped_share") == [
+        0.5
+    ]
+    assert number(results_with(training, setting, trained, "global_gradient_norm", norms, 4.0), "clipped_share") == [
+        0.0
+    ]
 
 
 def by_hand(losses):

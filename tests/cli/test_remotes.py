@@ -159,7 +159,7 @@ def test_a_pull_that_was_cut_off_goes_on_where_it_was(lnlab, stranger, monkeypat
         arrived.append(name)
         return read(self, name, size)
 
-    monkeypatch.setattr("lnlab.app.stores.pulling.TRANSFER_THREADS", 1)
+    monkeypatch.setattr("lnlab.store.remote.TRANSFERS", 1)
     monkeypatch.setattr(remote.Remote, "read", reads)
     assert lnlab("pull", "tiny.yaml", "remote").code == 2
     assert not Path(".lnlab/packs").exists()
@@ -538,6 +538,36 @@ def fragile():
     Fragile.again()
     yield Fragile
     Fragile.again()
+
+
+class OneConnection(Fragile):
+    """A place behind one connection, as paramiko's, on which answers to calls of two threads get lost."""
+
+    protocol = ("fragile", "sftp")
+    together, most = 0, 0
+
+    def _call(self, name, *arguments, **more):
+        type(self).together += 1
+        type(self).most = max(self.most, self.together)
+        time.sleep(0.01)
+        try:
+            return getattr(super(), name)(*arguments, **more)
+        finally:
+            type(self).together -= 1
+
+    def pipe_file(self, *arguments, **more):
+        return self._call("pipe_file", *arguments, **more)
+
+    def cat_file(self, *arguments, **more):
+        return self._call("cat_file", *arguments, **more)
+
+
+def test_one_file_at_a_time_is_on_the_way_over_one_connection(lnlab, once, workdir, fragile):
+    fsspec.register_implementation("fragile", OneConnection, clobber=True)
+    shutil.copytree(once, workdir, dirs_exist_ok=True)
+    assert lnlab("push", "tiny.yaml", "fragile://x", "-q").code == 0
+    assert pulled(lnlab, "--store", "other", place="fragile://x") == (6, 0)
+    assert OneConnection.most == 1
 
 
 REFUSALS = {

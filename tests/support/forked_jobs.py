@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lnlab.app import cluster_run
-from lnlab.app.stores import pushing
 from lnlab.cli import main
 from lnlab.execute.cluster import array_tasks
 from lnlab.store import files, packing, remote
@@ -91,7 +90,7 @@ def push_until(words: Sequence[str], folder: str, environment: dict[str, str], o
         write(self, name, content)
 
     remote.Remote.write = writes
-    pushing.TRANSFER_THREADS = 1
+    remote.TRANSFERS = 1
     return command(words, folder, environment, output, workers=False)
 
 

@@ -1,14 +1,42 @@
-"""How nearly a run broke: spikes of the loss."""
+"""How a run was kept from breaking, and how nearly it broke: clipped updates, and spikes of the loss."""
 
 import polars as pl
 
 from lnlab.analyse.quantities.training import as_run_quantity, recorded_curve
 from lnlab.facts import QuantityWords
 from lnlab.select.quantity import STATE, quantities
+from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 SPIKE_WINDOW, SPIKE_DEVIATIONS = 100, 7
 """Updates before one with which its loss is compared, and how many of their standard deviations it lies above them."""
+
+
+@quantities.register(
+    "clipped_share",
+    words=QuantityWords(
+        "clipped share", "of the updates", "updates whose gradient, before clipping, is longer than the largest norm"
+    ),
+    of=("global_gradient_norm",),
+    trained=True,
+    whole_run=True,
+)
+def clipped_share(results: Results) -> pl.DataFrame:
+    """``share of t with ‖g_t‖ > c``: updates whose gradient was clipped (Pascanu et al., 2013).
+
+    c is ``train.clip``; a run without it has no number. "With clipping" says nothing without it: at a low rate a
+    quarter of the updates may be clipped, and at the best one hardly any.
+    """
+    limits = {
+        variant: (setting.get("train") or {}).get("clip")
+        for variant, setting in settings_of(results).by_variant.items()
+    }
+    clip = pl.col("variant").replace_strict(limits, default=None, return_dtype=pl.Float64)
+    norms = recorded_curve(results, "global_gradient_norm", "train").with_columns(_clip=clip).drop_nulls("_clip")
+    shares = norms.group_by("run", maintain_order=True).agg(
+        pl.col("variant", "seed", "step").last(), value=(pl.col("value") > pl.col("_clip")).mean()
+    )
+    return as_run_quantity(shares, "clipped_share")
 
 
 @quantities.register(

@@ -12,7 +12,6 @@ from lnlab.app.compute import decide_open_choices, remembered_decisions, stored_
 from lnlab.app.formats import format_quantity
 from lnlab.app.plan_facts import plan_facts
 from lnlab.app.request import Request, compile_request, open_store
-from lnlab.app.stores.pushing import TRANSFER_THREADS
 from lnlab.app.stores.unit_checks import Refused, check_stretch
 from lnlab.committed.registries import load_registries
 from lnlab.errors import StoreError
@@ -276,7 +275,7 @@ def _pull_stage(
             return segment.size
 
         arrived = 0
-        threads = ThreadPoolExecutor(TRANSFER_THREADS)
+        threads = ThreadPoolExecutor(remote.transfers_at_once)
         try:
             for several in _batches(segments.values()):
                 for size in threads.map(fetch, several):

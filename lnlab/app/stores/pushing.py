@@ -26,8 +26,6 @@ from lnlab.store.stretch import PackReplaced
 if TYPE_CHECKING:
     from lnlab.store.store import Store
 
-TRANSFER_THREADS = 8
-"""Files on their way at once."""
 BATCH_BYTES = 32 * 1024 * 1024
 """Bytes of segments in memory at once, about."""
 MANIFEST_UNITS = 2_000
@@ -112,7 +110,7 @@ class _Sending:
             self.remote.write(segment_place(sha256), content)
             return len(content)
 
-        with ThreadPoolExecutor(TRANSFER_THREADS) as threads:
+        with ThreadPoolExecutor(self.remote.transfers_at_once) as threads:
             for size in threads.map(send, self._pending):
                 self.done.sent += 1
                 self.done.size += size
