@@ -46,21 +46,35 @@ def adagrad(lr: float = 0.01, eps: float = 1e-10, weight_decay: float = 0.0) -> 
     return path(lambda x, g, t: x - rate(lr, t) * g[-1] / (np.sqrt(sum(squares(g))) + eps), weight_decay)
 
 
-def adam(
+Moments = Callable[[list[Array], int, float, float], tuple[Array, Array]]
+"""First and second moment of the gradients so far after t updates, both without bias."""
+
+
+def by_moments(
+    moments: Moments,
     lr: float = 1e-3,
     beta1: float = 0.9,
     beta2: float = 0.999,
     eps: float = 1e-8,
     weight_decay: float = 0.0,
     decoupled: bool = False,
+    frozen: int = 0,
 ) -> Array:
     def step(x: Array, g: list[Array], t: int) -> Array:
-        first = mean(g, beta1) / (1 - beta1**t)
-        second = mean(squares(g), beta2) / (1 - beta2**t)
+        if t <= frozen:
+            return x
+        first, second = moments(g, t, beta1, beta2)
         kept = 1 - decoupled * weight_decay * rate(lr, t)
         return kept * x - rate(lr, t) * first / (np.sqrt(second) + eps)
 
     return path(step, 0.0 if decoupled else weight_decay)
+
+
+def adam(**options: Any) -> Array:
+    def moments(g: list[Array], t: int, beta1: float, beta2: float) -> tuple[Array, Array]:
+        return mean(g, beta1) / (1 - beta1**t), mean(squares(g), beta2) / (1 - beta2**t)
+
+    return by_moments(moments, **options)
 
 
 def adamw(weight_decay: float = 0.01, **options: float) -> Array:
@@ -92,54 +106,25 @@ def radam(
     return path(step, 0.0 if decoupled else weight_decay)
 
 
-def adam_2k(
-    lr: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    weight_decay: float = 0.0,
-    freeze: int = 2000,
-    correct_first_moment: bool = True,
-) -> Array:
-    def step(x: Array, g: list[Array], t: int) -> Array:
-        if t <= freeze:
-            return x
+def adam_2k(freeze: int = 2000, correct_first_moment: bool = True, **options: float) -> Array:
+    def moments(g: list[Array], t: int, beta1: float, beta2: float) -> tuple[Array, Array]:
         first = mean(g[freeze:], beta1) / (1 - beta1 ** (t - freeze if correct_first_moment else t))
-        second = mean(squares(g), beta2) / (1 - beta2**t)
-        return (1 - weight_decay * rate(lr, t)) * x - rate(lr, t) * first / (np.sqrt(second) + eps)
+        return first, mean(squares(g), beta2) / (1 - beta2**t)
 
-    return path(step)
+    return by_moments(moments, decoupled=True, frozen=freeze, **options)
 
 
-def restarted_adam(
-    lr: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    weight_decay: float = 0.0,
-    after: int = 100,
-) -> Array:
-    def step(x: Array, g: list[Array], t: int) -> Array:
+def restarted_adam(after: int = 100, **options: float) -> Array:
+    def moments(g: list[Array], t: int, beta1: float, beta2: float) -> tuple[Array, Array]:
         seen = g[after:] if t > after else g
-        first = mean(seen, beta1) / (1 - beta1 ** len(seen))
-        second = mean(squares(seen), beta2) / (1 - beta2 ** len(seen))
-        return (1 - weight_decay * rate(lr, t)) * x - rate(lr, t) * first / (np.sqrt(second) + eps)
+        return mean(seen, beta1) / (1 - beta1 ** len(seen)), mean(squares(seen), beta2) / (1 - beta2 ** len(seen))
 
-    return path(step)
+    return by_moments(moments, decoupled=True, **options)
 
 
-def gi_adam(
-    lr: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    weight_decay: float = 0.0,
-    decoupled: bool = False,
-) -> Array:
-    def step(x: Array, g: list[Array], t: int) -> Array:
-        first = mean(g, beta1) / (1 - beta1**t)
+def gi_adam(**options: Any) -> Array:
+    def moments(g: list[Array], t: int, beta1: float, beta2: float) -> tuple[Array, Array]:
         second = (beta2**t * g[0] ** 2 + mean(squares(g), beta2)) / (1 - beta2**t)
-        kept = 1 - decoupled * weight_decay * rate(lr, t)
-        return kept * x - rate(lr, t) * first / (np.sqrt(second) + eps)
+        return mean(g, beta1) / (1 - beta1**t), second
 
-    return path(step, 0.0 if decoupled else weight_decay)
+    return by_moments(moments, **options)
