@@ -16,7 +16,7 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.claims.judging import judge_claim
 from lnlab.committed.judging import equal_verdicts
 from lnlab.committed.locks.lock_report import read_lock
-from lnlab.committed.matching import match_runs
+from lnlab.committed.redraw import match_runs
 from lnlab.compile.decisions import decision_from_json
 from lnlab.compile.plan import compile_front
 from lnlab.compile.resolve.resolve import setting_namer
@@ -52,15 +52,14 @@ def test_the_first_verdict_of_each_kind_follows_from_the_rows(folder):
     front = compile_front(document, EVERY, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
     settings = [(variant.setting, point) for variant, point in zip(front.variants, front.points, strict=True)]
     matched = match_runs(results, settings, front.seeds, setting_namer(EVERY))
-    assert not matched.absent
-    assert matched.results.runs.equals(results.runs)
-    assert matched.results.axes.equals(results.axes)
+    assert matched.runs.equals(results.runs)
+    assert matched.axes.equals(results.axes)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
     first = {claim["kind"]: (claim, one) for claim, one in reversed(list(zip(claims, verdicts, strict=True)))}
 
     def follows(claim, verdict):
         """At the first time of its look or at a later one, at which an undecided verdict asks for other seeds."""
-        again = (judge_claim(claim, matched.results, verdicts, verdict.look, seen=seen) for seen in (False, True))
+        again = (judge_claim(claim, matched, verdicts, verdict.look, seen=seen) for seen in (False, True))
         return any(equal_verdicts(one, verdict) for one in again)
 
     # How many runs further seeds take is added where all claims are judged.

@@ -37,11 +37,10 @@ def freeze_spec(request: Request, known: "Registries") -> FrozenSpec:
         LabError: a mistake in the spec, it has no claim, its results are a table, or the file there cannot be read.
         OSError: the file cannot be written.
     """
+    from lnlab.app.known_looks import LooksByClaim, known_looks
     from lnlab.claims.look_book import LookBook
-    from lnlab.committed.frozen import freeze_criteria, frozen_path, read_frozen
+    from lnlab.committed.frozen import freeze_criteria, frozen_path, planned_criteria, read_frozen
     from lnlab.committed.locks.lock_report import report_of_spec
-    from lnlab.committed.looks import LooksByClaim, known_looks
-    from lnlab.committed.planned_criteria import planned_criteria
     from lnlab.store.looks import question_of_looks, read_looks
 
     spec, profile = request.spec, request.profile

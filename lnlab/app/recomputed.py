@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lnlab.app.compute import compute_missing
 from lnlab.app.formats import format_duration
+from lnlab.app.judging import plan_verdicts
 from lnlab.app.missing_work import unfinished_runs
 from lnlab.app.request import Request
 from lnlab.app.run_options import RunOptions
@@ -17,7 +18,7 @@ from lnlab.claims.claim import Verdict
 from lnlab.claims.look_book import LookBook
 from lnlab.committed.comparison.differences import verdict_text
 from lnlab.committed.comparison.numbers import compare_numbers
-from lnlab.committed.judging import equal_verdicts, plan_verdicts
+from lnlab.committed.judging import equal_verdicts
 from lnlab.committed.locks.lock_report import LOCK_SUFFIX, folder_of, read_lock
 from lnlab.committed.locks.verify import VerifiedReport
 from lnlab.compile.cost.cost import cost

@@ -47,12 +47,10 @@ def write_plan_report(
         ReportError: nothing is chosen yet, plugins are missing, the folder holds the report of another question, or it
             cannot be written.
     """
+    from lnlab.app.judging import plan_results, plan_verdicts
+    from lnlab.app.known_looks import known_looks
     from lnlab.claims.look_book import LookBook
-    from lnlab.committed.evidence import plan_results
-    from lnlab.committed.frozen import frozen_path
-    from lnlab.committed.judging import plan_verdicts
-    from lnlab.committed.looks import known_looks
-    from lnlab.committed.planned_criteria import with_frozen_criteria
+    from lnlab.committed.frozen import frozen_path, with_frozen_criteria
     from lnlab.committed.registries import load_registries
     from lnlab.report.facts import facts_from_json
     from lnlab.report.write import write_report

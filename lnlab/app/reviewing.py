@@ -99,14 +99,14 @@ def review_of_report(folder: Path, request: Request | None, known: "Registries")
     Raises:
         LabError: the report cannot be read, or the spec asks for what its rows do not have.
     """
-    from lnlab.committed.judging import claims_as_judged
+    from lnlab.app.judging import claims_as_judged
     from lnlab.committed.redraw import judge_report
     from lnlab.report.folder import parse_report, read_folder
     from lnlab.report.referee import review_of_facts
 
     facts, results, verdicts = read_folder(folder)
     if request is not None and read_document(request)[0].text != facts.spec:
-        data, _ = judge_report(folder, folder, request.spec, known)
+        data, *_ = judge_report(folder, folder, request.spec, known)
         facts, results, verdicts = parse_report(data, folder)
     claims = list(claims_as_judged(facts, known).values())
     return tuple(review_of_facts(facts, results, verdicts, claims, folder))
@@ -118,8 +118,7 @@ def review_of_store(store: "Store", stored: "StoredPlan", request: Request) -> "
     Raises:
         LabError: a claim is wrong, or plugins are missing.
     """
-    from lnlab.committed.evidence import plan_results
-    from lnlab.committed.judging import plan_verdicts
+    from lnlab.app.judging import plan_results, plan_verdicts
 
     results = plan_results(store, stored)
     return review_of_run(stored, results, plan_verdicts(store, stored, results, request.plugins))

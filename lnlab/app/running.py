@@ -40,9 +40,8 @@ def run_request(store: "Store", request: Request, options: RunOptions) -> RunRes
 
 
 def _run_once(store: "Store", request: Request, options: RunOptions) -> RunResult:
+    from lnlab.app.judging import plan_results, plan_verdicts
     from lnlab.claims.verdicts import Verdicts
-    from lnlab.committed.evidence import plan_results
-    from lnlab.committed.judging import plan_verdicts
 
     stored = remembered_plan(store, request)
     if stored is not None and not work_to_do(store.lacks(stored), retry_failed=options.retry_failed):

@@ -56,8 +56,7 @@ class SpecRuns:
         """
         if self.judged is not None:
             return self.judged
-        from lnlab.committed.evidence import plan_results
-        from lnlab.committed.judging import plan_verdicts
+        from lnlab.app.judging import plan_results, plan_verdicts
 
         results = plan_results(self.store, self.stored)
         return plan_verdicts(self.store, self.stored, results, self.request.plugins)
@@ -107,7 +106,7 @@ class ReportedRuns:
         if out is None:
             what = "is a report already"
             raise ReportError(Issue("missing", str(self.folder), what, "name another folder: out='page'"))
-        from lnlab.committed.judging import claims_as_judged
+        from lnlab.app.judging import claims_as_judged
         from lnlab.committed.registries import load_registries
         from lnlab.report.write import write_report
 

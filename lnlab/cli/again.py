@@ -110,8 +110,7 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
                 data = {**files_there, EXPERIMENT_FILE: facts_text(facts).encode()}
                 note, path = "", facts.path
             else:
-                data, judged = judge_report(folder, into, spec, known, replacing=request.replace)
-                note, path = judged.summary, judged.path
+                data, path, note = judge_report(folder, into, spec, known, replacing=request.replace)
             report = write_drawn(into, data, drawing)
             print_report(report, into, path, drawing, note)
         except LabError as error:

@@ -1,5 +1,4 @@
-"""A committed report: its rows, its lock, whether it holds, its claims judged again, and what moved.
+"""A committed report: its lock, whether it holds, its claims judged again, and what moved.
 
-``redraw`` judges it on its own rows, ``locks`` verify it, ``comparison`` sets two of them against
-each other, ``tracing`` says where a number comes from.
+``redraw`` judges it on its own rows, ``locks`` verify it, ``comparison`` sets two of them against each other.
 """

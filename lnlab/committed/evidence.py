@@ -5,50 +5,20 @@ plan, and a file that has changed since is refused. A report keeps what it read,
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from lnlab.claims.claim import Verdict
-from lnlab.errors import LabError
-from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.report.contents import read_file
 from lnlab.specfile.citations import AUTHORED, Citation, citations_of, find_verdicts, verdicts_path
-from lnlab.tables import Results, frame
-
-if TYPE_CHECKING:
-    from lnlab.store.plans import StoredPlan
-    from lnlab.store.store import Store
+from lnlab.tables import frame
 
 _Claims = Sequence[Mapping[str, Json]]
 _Row = dict[str, Any]
 _COPIED = ("verdict", "says", "statistic", "estimate", "low", "high", "n", "reason")
-
-
-def plan_results(store: "Store", stored: "StoredPlan") -> Results:
-    """The results of a plan, with the verdicts that its claims cite.
-
-    Raises:
-        LabError: a report that is cited is damaged, or not what it was when the plan was made.
-    """
-    results = store.results(stored.digest)
-    digests = {Path(file.path): file.sha256 for file in stored.inputs}
-
-    def row(_: str, citation: Citation) -> _Row:
-        # reports/<spec>/<profile>/data/verdicts.parquet: the fourth parent is the folder of all reports.
-        path = next((path for path in digests if path == verdicts_path(path.parents[3], citation)), None)
-        path = path or find_verdicts(Path(stored.spec), citation)
-        content = _verdicts_in(path)
-        before = digests.get(path, "")
-        if (digest_bytes(content) if content is not None else "") != before:
-            what = "has changed since this was run" if before else "did not exist when this was run"
-            raise LabError(Issue("differs", str(path), what, "run the spec again with lnlab run, which reads it again"))
-        return _cited_row(content, citation, path)
-
-    return replace(results, evidence=_evidence((stored.facts or {}).get("claims", ()), row))
 
 
 def renewed_evidence(claims: _Claims, folder: Path, profile: str | None, kept: pl.DataFrame) -> pl.DataFrame:
@@ -68,13 +38,13 @@ def renewed_evidence(claims: _Claims, folder: Path, profile: str | None, kept: p
 
     def row(citing: str, citation: Citation) -> _Row:
         path = verdicts_path(reports, citation)
-        if (content := _verdicts_in(path)) is not None:
-            return _cited_row(content, citation, path)
+        if (content := verdicts_in(path)) is not None:
+            return cited_row(content, citation, path)
         spec, profile, claim = citation.spec, citation.profile, citation.claim
         before = kept.filter(citing=citing, spec=spec, profile=profile, claim=claim).to_dicts()
-        return before[0] if before else _cited_row(None, citation, path)
+        return before[0] if before else cited_row(None, citation, path)
 
-    return _evidence(claims, row)
+    return evidence_table(claims, row)
 
 
 def committed_verdicts(spec: Path, profile: str | None, verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
@@ -91,7 +61,7 @@ def committed_verdicts(spec: Path, profile: str | None, verdicts: Sequence[Verdi
     path = find_verdicts(spec, Citation(spec.stem, AUTHORED, ""))
     if profile == AUTHORED:
         return {}
-    content = _verdicts_in(path)
+    content = verdicts_in(path)
     if content is None:
         return {}
     from lnlab.report.folder import parse_verdicts  # late: with it comes scipy
@@ -101,13 +71,13 @@ def committed_verdicts(spec: Path, profile: str | None, verdicts: Sequence[Verdi
     return {verdict.claim: verdict for verdict in found if sentences.get(verdict.claim) == verdict.says}
 
 
-def _evidence(claims: _Claims, row: Callable[[str, Citation], _Row]) -> pl.DataFrame:
+def evidence_table(claims: _Claims, row: Callable[[str, Citation], _Row]) -> pl.DataFrame:
     """The table ``evidence`` of claims: each citation of each claim once."""
     cited = [(claim["id"], citation) for claim in claims for citation in dict.fromkeys(citations_of(claim))]
     return frame("evidence", [{**row(citing, citation), "citing": citing} for citing, citation in cited])
 
 
-def _verdicts_in(path: Path) -> bytes | None:
+def verdicts_in(path: Path) -> bytes | None:
     """The file of verdicts of a report, if it has one.
 
     Raises:
@@ -116,7 +86,7 @@ def _verdicts_in(path: Path) -> bytes | None:
     return read_file(path.parents[1], f"data/{path.name}")
 
 
-def _cited_row(content: bytes | None, citation: Citation, path: Path) -> _Row:
+def cited_row(content: bytes | None, citation: Citation, path: Path) -> _Row:
     """The verdict on a claim from a file of verdicts. Without it, the reason why it is absent.
 
     Raises:

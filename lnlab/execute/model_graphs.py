@@ -43,8 +43,8 @@ def model_graphs(
         return {}
     if before and "torch" in absent_packages() and all(canonical(where) in before for where in selections):
         return {canonical(where): before[canonical(where)] for where in selections}
-    from lnlab.execute.meta import initialized_on_meta  # torch, which no other page waits for
-    from lnlab.nn.module_graph import module_panels, panels_to_json
+    from lnlab.execute.meta import initialized_on_meta  # late: torch, which no other page waits for
+    from lnlab.nn.module_graph import module_panels, panels_to_json  # late: as above
 
     variants = Variants([dict(s) for s, _ in settings], [point.get(METHOD) for _, point in settings])
     graphs: dict[str, Json] = {}

@@ -6,7 +6,10 @@ import polars as pl
 
 from lnlab.keys import Json, canonical
 from lnlab.specfile.values import value_label
-from lnlab.tables import table_schema
+from lnlab.tables import Results, table_schema
+
+EVERY_RUN = "every run"
+"""The name of a variant where nothing varies."""
 
 
 def axes_frame(points: Mapping[str, Mapping[str, Json]], runs: Iterable[tuple[str, str]]) -> pl.DataFrame:
@@ -25,3 +28,14 @@ def axes_frame(points: Mapping[str, Mapping[str, Json]], runs: Iterable[tuple[st
     }
     rows = [(run, *cell) for run, variant in runs for cell in cells[variant]]
     return pl.DataFrame(rows, schema=table_schema("axes"), orient="row")
+
+
+def variant_names(results: Results) -> dict[str, str]:
+    """Variant key -> its axes in words: ``placement=post model.layers=6``."""
+    points: dict[str, str] = {}
+    named = results.axes.join(results.runs.select("run", "variant"), on="run", how="inner", maintain_order="left")
+    for variant, axis, label in (
+        named.unique(["variant", "axis"], maintain_order=True).select("variant", "axis", "label").iter_rows()
+    ):
+        points[variant] = f"{points.get(variant, '')} {axis}={label}".lstrip()
+    return {variant: points.get(variant, EVERY_RUN) for variant in results.runs["variant"].unique(maintain_order=True)}

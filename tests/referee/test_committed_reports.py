@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.committed.judging import claims_as_judged
+from lnlab.app.judging import claims_as_judged
 from lnlab.committed.registries import load_registries
 from lnlab.referee.review import SCALE, SHOWN, review_report
 from lnlab.report.folder import read_folder

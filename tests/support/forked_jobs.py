@@ -20,10 +20,7 @@ for _name in (
     "altair",
     "nbformat",
     "scipy.special",
-    *(
-        f"lnlab.{name}"
-        for name in ("app.rehearsal.mistakes", "app.compute", "catalogue", "committed.evidence", "committed.judging")
-    ),
+    *(f"lnlab.{name}" for name in ("app.rehearsal.mistakes", "app.compute", "catalogue", "app.judging")),
     *(f"lnlab.report.{name}" for name in ("folder", "page.notebook", "registries", "write")),
 ):
     # Once, before any job is forked: commands import it when they first need it.

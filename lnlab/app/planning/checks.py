@@ -200,8 +200,7 @@ def check_request(
 
 def _frozen_notes(request: Request, document: "SpecDocument", plan: "Plan", known: "Registries") -> list[str]:
     """When the criteria of a spec were frozen, where they were, and which were changed since."""
-    from lnlab.committed.frozen import frozen_facts, frozen_path
-    from lnlab.committed.planned_criteria import planned_criteria
+    from lnlab.committed.frozen import frozen_facts, frozen_path, planned_criteria
     from lnlab.report.words.look_words import frozen_sentence
 
     if not frozen_path(request.spec).is_file():

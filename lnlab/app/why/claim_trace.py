@@ -11,13 +11,13 @@ from lnlab.app.why.quantities import QuantityDefinition, condition_text, define_
 from lnlab.app.why.sources import TracedExperiment
 from lnlab.claims.claim import Verdict
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
-from lnlab.committed.comparison.numbers import variant_names
 from lnlab.compile.selection.inheritance import whole_spec
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.words.verdict_words import statistic_text
 from lnlab.select.aligned import alone_in_words
+from lnlab.select.axes import variant_names
 from lnlab.select.select import Selected
 from lnlab.select.selection import value_list
 from lnlab.select.settings import NothingSelected

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from lnlab.app.why.sources import runs_of_key
-from lnlab.committed.comparison.numbers import variant_names
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
@@ -90,7 +89,7 @@ def trace_run(prefix: str, reports: Path, store: "Store") -> RunTrace:
         run=run,
         trajectory=row["trajectory"],
         variant=row["variant"],
-        name=f"{variant_names(results)[row['variant']]}, seed {row['seed']}",
+        name=match.name,
         outcome={
             "status": row["status"] or "not run",
             "reason": row["reason"],

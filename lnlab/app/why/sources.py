@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from lnlab.app.judging import plan_verdicts
+from lnlab.app.missing_work import run_names
 from lnlab.claims.claim import Claim, Verdict
-from lnlab.committed.comparison.numbers import variant_names
-from lnlab.committed.judging import plan_verdicts
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.report.contents import is_report, reports_below
@@ -136,7 +136,7 @@ def report_source(folder: Path, plan: StoredPlan | None = None) -> TracedExperim
 
 def store_source(store: "Store", plan: StoredPlan) -> TracedExperiment:
     """A stored plan as a source."""
-    from lnlab.committed.evidence import plan_results
+    from lnlab.app.judging import plan_results
 
     results = plan_results(store, plan)
     facts = facts_from_json(plan.facts["report"], plan.spec)
@@ -167,6 +167,5 @@ def _matches(
 ) -> Iterator[RunOfKey]:
     keys = pl.col("run", "trajectory", "variant")
     matching = runs.filter(pl.any_horizontal(keys.str.starts_with(prefix)))
-    names = variant_names(Results(matching, axes))
-    for run, variant, seed in matching.select("run", "variant", "seed").iter_rows():
-        yield RunOfKey(run, f"{names[variant]}, seed {seed}", source)
+    for run, name in run_names(matching, axes.filter(pl.col("run").is_in(matching["run"].implode()))).items():
+        yield RunOfKey(run, name, source)

@@ -113,7 +113,7 @@ def _freeze(
         frozen = freeze_spec(request, known)
         out().print(frozen.path.as_posix())
         if not quiet:
-            late = [f"{claim} after {entry.after}" for claim, entry in frozen.criteria.items() if entry.after]
+            late = [f"{claim} after {entry['after']}" for claim, entry in frozen.criteria.items() if "after" in entry]
             counted = f"{len(frozen.criteria)} frozen, {frozen.kept} of them before"
             line = "; ".join([f"{spec}: {request.profile or 'default'}: {counted}", *late])
             err().print(line, markup=False)

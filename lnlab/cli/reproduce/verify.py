@@ -63,14 +63,13 @@ def verify(
     The last line is one sentence that can be pasted into a review. Exit codes: 0 all that was looked at holds; 1
     something differs, and each difference is printed with its place; 2 the command is wrong.
     """
-    from lnlab.committed.locks.intact import locks_below
     from lnlab.committed.locks.verify import verify_reports
 
     if every_lock == bool(paths):
         raise LabError(
             Issue("wrong-option", "lnlab verify", "name specs, or --all", "lnlab verify specs/xiong_fig3.yaml")
         )
-    locks = locks_below(locks_folder) if every_lock else list(map(_lock_or_folder, paths or ()))
+    locks = sorted(locks_folder.glob("*.lock")) if every_lock else list(map(_lock_or_folder, paths or ()))
     if not locks:
         what = f"there is no lock in {locks_folder.as_posix()}"
         raise LabError(Issue("not-found", "lnlab verify --all", what, "lnlab lock --all"))

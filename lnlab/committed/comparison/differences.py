@@ -6,12 +6,13 @@ from typing import TypeVar
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import verdict_label
-from lnlab.committed.comparison.numbers import EVERY_RUN, ComparedQuantity, compare_numbers, other_numbers
-from lnlab.committed.comparison.sides import Side, line_of_value
+from lnlab.committed.comparison.numbers import ComparedQuantity, compare_numbers
+from lnlab.committed.comparison.sides import Side
 from lnlab.keys import Json, canonical
 from lnlab.report.rounding import rounded
 from lnlab.report.words.verdict_words import verdict_interval
 from lnlab.report.words.wording import count_noun
+from lnlab.select.axes import EVERY_RUN
 from lnlab.specfile.experiment import SETTING
 
 _Value = TypeVar("_Value")
@@ -68,7 +69,7 @@ class Comparison:
 
 def compare(a: Side, b: Side) -> Comparison:
     """Everything in which two sides differ."""
-    texts = [{path: ", ".join(map(line_of_value, of)) for path, of in side.settings.items()} for side in (a, b)]
+    texts = [{path: ", ".join(map(_line, of)) for path, of in side.settings.items()} for side in (a, b)]
     leaves = spec_leaves(a.document), spec_leaves(b.document)
     by_kind: dict[str, list[SideDifference] | None] = {
         "settings": [
@@ -76,14 +77,15 @@ def compare(a: Side, b: Side) -> Comparison:
             for path in sorted(a.settings.keys() | b.settings.keys())
             if len({frozenset(map(canonical, side.settings.get(path, ()))) for side in (a, b)}) > 1
         ],
-        "spec": list(_mapping_differences(*leaves, line_of_value)),
+        "spec": list(_mapping_differences(*leaves, _line)),
         "runs": [*_mapping_differences(a.seeds, b.seeds, "seeds {}".format), *_key_differences(a.keys, b.keys)],
         "numbers": None,
         "verdicts": None,
     }
     if a.results is not None and b.results is not None:
-        numbers = other_numbers(compare_numbers(a.results, b.results))
-        by_kind["numbers"] = [SideDifference(one.label, *_number_texts(one)) for one in numbers]
+        numbers = compare_numbers(a.results, b.results)
+        other = (one for one in numbers if one.changed[0] or one.lacking or one.more)  # than another machine's rounding
+        by_kind["numbers"] = [SideDifference(one.label, *_number_texts(one)) for one in other]
     if a.verdicts is not None and b.verdicts is not None:
         pairs = {claim: (a.verdicts.get(claim), b.verdicts.get(claim)) for claim in (*b.verdicts, *a.verdicts)}
         differing = [pair for pair in pairs.items() if _outcome(pair[1][0]) != _outcome(pair[1][1])]
@@ -100,6 +102,11 @@ def compare(a: Side, b: Side) -> Comparison:
         not_compared={kind: f"not in {specs}" for kind, entries in by_kind.items() if entries is None},
         compared=count_noun(len({**(a.verdicts or {}), **(b.verdicts or {})}), "claim"),
     )
+
+
+def _line(value: Json) -> str:
+    """A value as one line: words as they are, all else as JSON."""
+    return value if isinstance(value, str) else canonical(value)
 
 
 def _number_texts(one: ComparedQuantity) -> tuple[str, str]:

@@ -10,12 +10,13 @@ seeds. Both margins also allow a share of the largest number of that quantity in
 rounding noise.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
 from lnlab.claims.thinned import LONG_CURVE
+from lnlab.select.axes import variant_names
 from lnlab.tables import ENDED_STATUSES, Results
 
 MARGINS = {"initial": 1e-4, "trained": 4.0, "rounding": 1e-6}
@@ -35,8 +36,6 @@ _OF_A_DRAW = ("_variant", "seed", "step", "operator", "scope", "part", "draw")
 _INFINITE = float("inf")
 _CUT = "0.1.0"
 """The lnlab whose reports had those rows of a run alone that their pages used. Such rows cannot be asked for."""
-EVERY_RUN = "every run"
-"""The name of a variant where nothing varies."""
 
 
 @dataclass(frozen=True)
@@ -110,17 +109,6 @@ def compare_numbers(a: Results, b: Results) -> Iterator[ComparedQuantity]:
         numbers = _with_distances(numbers, free=table == "texts")
         for (quantity, trained), part in numbers.group_by("_quantity", "_trained", maintain_order=True):
             yield _compared(table, str(quantity), TRAINED if trained else INITIAL, part)
-
-
-def variant_names(results: Results) -> dict[str, str]:
-    """Variant key -> its axes in words: ``placement=post model.layers=6``."""
-    points: dict[str, str] = {}
-    named = results.axes.join(results.runs.select("run", "variant"), on="run", how="inner", maintain_order="left")
-    for variant, axis, label in (
-        named.unique(["variant", "axis"], maintain_order=True).select("variant", "axis", "label").iter_rows()
-    ):
-        points[variant] = f"{points.get(variant, '')} {axis}={label}".lstrip()
-    return {variant: points.get(variant, EVERY_RUN) for variant in results.runs["variant"].unique(maintain_order=True)}
 
 
 def _names(results: Results) -> dict[str, str]:
@@ -333,8 +321,3 @@ def _largest(values: pl.Series) -> float:
 
 def _shown(value: object) -> str:
     return "nothing" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
-
-
-def other_numbers(quantities: Iterable[ComparedQuantity]) -> list[ComparedQuantity]:
-    """Those in which two sides differ by more than another machine's rounding, or have other rows."""
-    return [one for one in quantities if one.changed[0] or one.lacking or one.more]

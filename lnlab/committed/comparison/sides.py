@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.claims.claim import Verdict
-from lnlab.committed.comparison.numbers import EVERY_RUN, variant_names
 from lnlab.committed.locks.lock_report import LOCK_SUFFIX, read_lock
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json
 from lnlab.report.contents import EXPERIMENT_FILE, is_report
 from lnlab.report.folder import read_folder
 from lnlab.report.page.methods import settings_of_variants, values_by_path
-from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec, read_spec_text
+from lnlab.select.axes import EVERY_RUN, variant_names
+from lnlab.specfile.load import parse_leniently, parse_spec, read_spec_text
 from lnlab.specfile.seeds import seeds_text
 from lnlab.specfile.values import value_label
 from lnlab.tables import Results
@@ -30,7 +30,7 @@ class Side:
 
     Attributes:
         label: as the user named it.
-        document: the spec with its profile.
+        document: the spec once its profile and overrides are applied.
         settings: path -> the values that it takes over all variants.
         seeds: variant, by its axes in words -> its seeds.
         keys: variant -> its content key, where the runs exist.
@@ -76,7 +76,7 @@ def _report_side(label: str, folder: Path) -> Side:
     grouped = results.runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
     return Side(
         label=label,
-        document=_merged(document, facts.profile, facts.overrides),
+        document=merge_spec(document, facts.profile, facts.overrides).data,
         settings=values_by_path(settings_of_variants(results)),
         seeds={names[variant]: seeds_text(seeds) for variant, seeds in grouped},
         keys={name: variant for variant, name in names.items()},
@@ -98,20 +98,10 @@ def _spec_side(label: str, path: Path, profile: str | None, known: "Registries |
     names = (" ".join(f"{axis}={value_label(value)}" for axis, value in point.items()) for point in points)
     return Side(
         label=label,
-        document=_merged(document, profile, ()),
+        document=merge_spec(document, profile, ()).data,
         settings=values_by_path(checked.settings),
         seeds={
             name or EVERY_RUN: seeds_text(checked.seeds_of(variant.grids))
             for name, variant in zip(names, checked.sweep.variants, strict=True)
         },
     )
-
-
-def _merged(document: SpecDocument, profile: str | None, overrides: Sequence[str]) -> Mapping[str, Json]:
-    """What a spec says once its profile and the overrides are applied."""
-    return merge_spec(document, profile, overrides).data
-
-
-def line_of_value(value: Json) -> str:
-    """A value as one line, for a comparison: words as they are, all else as JSON."""
-    return value if isinstance(value, str) else canonical(value)

@@ -1,5 +1,6 @@
 """What lies in the folder of a committed report, and what a lock says of it. Nothing is drawn."""
 
+import json
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -9,7 +10,6 @@ from pathlib import Path
 
 from lnlab.claims.claim import Verdict
 from lnlab.committed.locks.lock_text import LockTables
-from lnlab.committed.looks import locked_looks
 from lnlab.errors import ReportError
 from lnlab.folders import leftovers_beside
 from lnlab.issues import Issue
@@ -101,12 +101,15 @@ def read_committed(folder: Path, names: Collection[str] | None = None) -> Commit
 
 
 def locked_tables(report: CommittedReport) -> LockTables:
-    """What a lock says of a report: the SHA-256 of its files, its verdicts, and the looks that led to them.
+    """What a lock says of a report: the SHA-256 of its files, its verdicts, and the looks that led to them, as JSON.
 
     Raises:
         ReportError: a file of its data is absent or cannot be read.
     """
     facts, _, verdicts = report.parsed
+    looks = {
+        claim: json.dumps([dict(look) for look in of_claim], sort_keys=True) for claim, of_claim in facts.looks.items()
+    }
     said: dict[str, Json] = {}
     for one in verdicts:
         numbers = {name: getattr(one, name) for name in ("estimate", "low", "high")}
@@ -119,5 +122,5 @@ def locked_tables(report: CommittedReport) -> LockTables:
         "spec": digest_bytes(facts.spec.encode()),
         "files": report.digests,
         "verdicts": said,
-        **({"looks": locked_looks(facts.looks)} if facts.looks else {}),
+        **({"looks": looks} if looks else {}),
     }

@@ -2,9 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from itertools import zip_longest
-from pathlib import Path
 
 from lnlab.committed.frozen import frozen_path, read_frozen
 from lnlab.committed.locks.folder_contents import locked_tables, read_committed
@@ -64,9 +62,8 @@ def differences_from_lock(lock: Lock) -> tuple[list[Issue], str]:
     stated = flat_entries({key: lock.tables[key] for key in lock.tables if key not in ("format", "report", "files")})
     for path in sorted(stated.keys() | following.keys()):
         if stated.get(path) != following.get(path):
-            what = (
-                f"{'.'.join(path)}: the lock says {_shown(stated.get(path))}, the report {_shown(following.get(path))}"
-            )
+            said, found = stated.get(path, "nothing"), following.get(path, "nothing")
+            what = f"{'.'.join(path)}: the lock says {said}, the report {found}"
             differences.append(Issue("differs", line(*path), what))
     frozen = report.parsed[0].frozen
     return [*differences, *_differences_from_frozen(lock, frozen)], frozen_sentence(
@@ -78,22 +75,17 @@ def _differences_from_frozen(lock: Lock, stated: Mapping[str, Mapping[str, Json]
     """Claims whose criteria were frozen by another day, or otherwise, than the report says."""
     path = frozen_path(lock.spec)
     try:
-        frozen = {claim: asdict(entry) for claim, entry in read_frozen(lock.spec, lock.profile).items()}
+        frozen = read_frozen(lock.spec, lock.profile)
     except LabError as error:
         return _as_differences(error)
     differences = []
     for claim in [claim for claim in lock.tables["verdicts"] if claim in {*frozen, *stated}]:
         of_report = {name: value for name, value in stated.get(claim, {}).items() if name != "state"}
-        of_file = {name: value for name, value in frozen.get(claim, {}).items() if value}
-        if of_report != of_file:
+        if of_report != frozen.get(claim, {}):
             what = f"has another frozen criterion of {claim} than the report"
             remedy = f"lnlab report --from {lock.folder.as_posix()}, then lock"
             differences.append(Issue("differs", str(path), what, remedy))
     return differences
-
-
-def _shown(value: Json) -> str:
-    return "nothing" if value is None else str(value)
 
 
 def _as_differences(error: LabError) -> list[Issue]:
@@ -101,8 +93,3 @@ def _as_differences(error: LabError) -> list[Issue]:
         Issue(each.code, each.where, f"{each.what}; {each.remedy}" if each.remedy else each.what)
         for each in error.issues
     ]
-
-
-def locks_below(folder: Path) -> list[Path]:
-    """The locks in a folder, by name."""
-    return sorted(folder.glob("*.lock"))

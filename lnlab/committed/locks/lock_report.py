@@ -21,7 +21,6 @@ from lnlab.userfiles import read_user_file
 LOCK_FORMAT = 2
 LOCK_SUFFIX = ".lock"
 LARGEST_LOCK = 4 * 1024 * 1024
-_DRAW = "draw it again: lnlab report --from {folder}"
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,8 @@ def write_lock(spec: Path, profile: str | None, *, folder: Path | None = None) -
     facts = report.parsed[0]
     if facts.spec != read_spec_text(spec):
         what = f"was drawn from another text of {spec.as_posix()}"
-        raise ReportError(Issue("differs", str(folder), what, _DRAW.format(folder=folder.as_posix())))
+        remedy = f"draw it again: lnlab report --from {folder.as_posix()}"
+        raise ReportError(Issue("differs", str(folder), what, remedy))
     path = spec.with_suffix(LOCK_SUFFIX)
     locked = facts.profile
     with suppress(LabError):  # a lock that cannot be read is replaced
@@ -144,11 +144,9 @@ def report_of_spec(spec: Path, profile: str | None) -> Path:
 def specs_with_reports(folder: Path, profile: str | None) -> Iterator[Path]:
     """The specs of a folder that have a committed report of a profile."""
     for spec in sorted(folder.glob("*.yaml")):
-        try:
+        with suppress(ReportError):
             report_of_spec(spec, profile)
-        except ReportError:
-            continue
-        yield spec
+            yield spec
 
 
 def folder_of(path: Path) -> Path:

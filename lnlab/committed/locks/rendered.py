@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from html import unescape
+from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -94,7 +95,7 @@ def _draw(committed: CommittedReport, scratch: Path, *, own_text: bool) -> Mappi
     if text_states_results(facts.spec):  # what its files say is read again at level 2
         data = store_files(committed.folder)
     else:
-        data, _ = judge_report(committed.folder, out, None, load_registries(()), own_text=own_text)
+        data, *_ = judge_report(committed.folder, out, None, load_registries(()), own_text=own_text)
     has_script = any(name.endswith(".js") for name in committed.shared)
     lean = NOTEBOOK_FILE not in committed.contents
     png = any(name.endswith(".png") for name in committed.contents)
@@ -115,13 +116,11 @@ def content_difference(old: bytes, new: bytes) -> str:
         relative = [abs(a - b) / max(abs(a), abs(b)) for a, b in pairs if a != b]
         largest = max(relative, default=0.0)
         return f"{len(relative):,} of {len(pairs):,} numbers, by at most {largest:.1e} of themselves"
-    lines = zip(one.splitlines(), other.splitlines(), strict=False)
-    number, (a, b) = next(((n, pair) for n, pair in enumerate(lines, 1) if pair[0] != pair[1]), (0, ("", "")))
-    if number == 0:
-        return f"{len(other.splitlines()):,} lines for {len(one.splitlines()):,}"
+    lines = zip_longest(one.splitlines(keepends=True), other.splitlines(keepends=True), fillvalue="")
+    number, (a, b) = next((n, pair) for n, pair in enumerate(lines, 1) if pair[0] != pair[1])
     column = next((n for n, (c, d) in enumerate(zip(a, b, strict=False)) if c != d), min(len(a), len(b)))
     start = max(0, column - 20)
-    return f"line {number}: “{b[start : column + 40]}” for “{a[start : column + 40]}”"
+    return f"line {number}: “{b[start : column + 40].rstrip()}” for “{a[start : column + 40].rstrip()}”"
 
 
 def _float(text: str) -> float:

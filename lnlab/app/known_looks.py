@@ -8,14 +8,11 @@ from typing import Any
 
 from lnlab.committed.locks.lock_text import parse_lock
 from lnlab.errors import LabError
-from lnlab.keys import Json
 from lnlab.report.contents import EXPERIMENT_FILE, read_file
 from lnlab.report.folder import read_facts
 from lnlab.store.looks import question_of_looks
 
 LooksByClaim = Mapping[str, Sequence[Mapping[str, Any]]]
-LOOKS_TABLE = "looks"
-"""The table of a lock: claim -> its looks, as JSON."""
 
 
 def known_looks(
@@ -36,10 +33,5 @@ def known_looks(
     with suppress(OSError, ValueError, TypeError, AttributeError, LabError):
         tables = parse_lock(lock.read_text(encoding="utf-8"), str(lock))
         if (tables.get("profile"),) == question:
-            of_lock = {claim: json.loads(text) for claim, text in tables.get(LOOKS_TABLE, {}).items()}
+            of_lock = {claim: json.loads(text) for claim, text in tables.get("looks", {}).items()}
     return of_report, of_lock
-
-
-def locked_looks(looks: LooksByClaim) -> dict[str, Json]:
-    """The table of a lock."""
-    return {claim: json.dumps([dict(look) for look in entries], sort_keys=True) for claim, entries in looks.items()}
