@@ -210,7 +210,6 @@ def report(
     single_file: bool = False,
     lean: bool = False,
     png: bool = False,
-    templates: Folder = None,
     replace: bool = False,
 ) -> "Report":
     """Write page, notebook, figures and tables of a spec that was run. Nothing is computed.
@@ -227,7 +226,6 @@ def report(
         single_file: write the page as one file.
         lean: write the page and its data alone, as a repository keeps them.
         png: write every figure as PNG as well.
-        templates: a folder whose templates come before those of lnlab.
         replace: write over the report of another question as well.
 
     Returns:
@@ -241,7 +239,7 @@ def report(
 
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)
-    drawing = Drawing(single_file=single_file, lean=lean, png=png, templates=_path(templates))
+    drawing = Drawing(single_file=single_file, lean=lean, png=png)
     return SpecRuns(opened, stored_plan(opened, request), request).write(_path(out), drawing=drawing, replace=replace)
 
 

@@ -17,7 +17,6 @@ from lnlab.issues import Issue
 from lnlab.report.contents import EXPERIMENT_FILE
 from lnlab.report.facts import facts_text
 from lnlab.report.folder import parse_report, store_files
-from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import find_spec, refuse_other_question, with_origin
 from lnlab.report.write import write_drawn
 from lnlab.specfile.load import text_states_results
@@ -97,8 +96,6 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
             files_there = store_files(folder)
             facts, *_ = parse_report(files_there, folder)
             refuse_without_plugins(facts.plugins, request.plugins)
-            # Called for its refusal: a folder that is absent is said before anything is judged.
-            template_folders(drawing.templates)
             known = load_registries(request.plugins)
             # Measurements from Python have no spec, and a table is judged where its files are: lnlab report SPEC.
             if request.as_judged or not facts.path or text_states_results(facts.spec):

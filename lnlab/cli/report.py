@@ -55,10 +55,6 @@ def report_run(
         typer.Option("--lean", help="Only the page and its data, as a repository keeps them: no notebook, no tables."),
     ] = False,
     png: Annotated[bool, typer.Option("--png", help="Write every figure as PNG as well.")] = False,
-    templates: Annotated[
-        Path | None,
-        typer.Option("--templates", metavar="FOLDER", help="Your own templates, used before the shipped ones."),
-    ] = None,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,
 ) -> None:
@@ -77,9 +73,7 @@ def report_run(
         raise ReportError(
             Issue("wrong-option", "lnlab report", "--lean leaves out the figures that --png asks for", "leave one out")
         )
-    drawing = DrawingOptions(
-        single_file=single_file, lean=lean, png=png, templates=templates, as_json=as_json, quiet=quiet
-    )
+    drawing = DrawingOptions(single_file=single_file, lean=lean, png=png, as_json=as_json, quiet=quiet)
     if source is not None:
         if profile or overrides:
             what = "--profile and -s are those of the report"

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,14 +13,12 @@ class Drawing:
         lean: write what a repository keeps: the page, its data, and the first figure, which the index shows. What the
             page would repeat of its data is left out, and what pages have in common lies beside them once.
         png: draw each figure as PNG as well.
-        templates: a folder whose templates are taken before the shipped ones.
         links: the addresses of the index and of other pages that the page may link to. None means those that exist.
     """
 
     single_file: bool = False
     lean: bool = False
     png: bool = False
-    templates: Path | None = None
     links: Collection[str] | None = None
 
 

@@ -344,18 +344,17 @@ def grouped_cards(cards: Sequence[Card]) -> list[CardGroup]:
     return groups
 
 
-def render_index(cards: Sequence[Card], templates: Path | None = None, *, first: Sequence[Card] = ()) -> str:
+def render_index(cards: Sequence[Card], *, first: Sequence[Card] = ()) -> str:
     """The index as one file of HTML, which needs nothing but the thumbnails and pages that it links to.
 
     Args:
         cards: the questions.
-        templates: a folder of templates that go before the shipped ones.
         first: the questions to begin with, which stand above the others as well.
 
     Raises:
         ReportError: the templates are not there.
     """
-    folders = html.template_folders(templates)
+    folders = html.template_folders()
     jinja = html.template_environment(tuple(folders))
     style = jinja.get_template("style.css").render() + jinja.get_template("index.css").render()
     script = html.template(folders, "index.js") or ""

@@ -150,7 +150,7 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
     Raises:
         ReportError: as in ``write_report``. The folder is left unchanged.
     """
-    folders = html.template_folders(drawing.templates)
+    folders = html.template_folders()
     read = parse_report(data, out) if data else read_folder(out)
     with seeds_called(read[1].runs):
         return _drawn(out, data, drawing, folders, *read)

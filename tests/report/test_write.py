@@ -199,21 +199,6 @@ def test_a_folder_of_another_version_is_refused(small, tmp_path, golden):
         render_report(tmp_path)
 
 
-def test_templates_that_are_not_there_are_named_before_anything_is_written(small, tmp_path):
-    with pytest.raises(ReportError, match="is no folder"):
-        write_report(tmp_path / "out", *small, drawing=Drawing(templates=tmp_path / "nowhere"))
-    assert not (tmp_path / "out").exists()
-
-
-def test_own_templates_are_taken_before_the_shipped_ones(small, tmp_path):
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "style.css").write_text("body { color: rebeccapurple }")
-    page = write_report(tmp_path / "out", *small, drawing=Drawing(templates=own)).files[0].read_text()
-    assert "<style>body { color: rebeccapurple }</style>" in page
-    assert 'id="figure-1"' in page
-
-
 def test_a_file_that_cannot_be_written_leaves_the_old_one_and_no_temporary_one(tmp_path, monkeypatch):
     write_files(tmp_path, {"tables/a.csv": b"old"}, ())
 

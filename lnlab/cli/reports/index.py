@@ -38,10 +38,6 @@ def index(
             help="A README: its pictures, and the answers of the questions that it lists; the index begins with them.",
         ),
     ] = None,
-    templates: Annotated[
-        Path | None,
-        typer.Option("--templates", metavar="FOLDER", help="Your own templates, used before the shipped ones."),
-    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; say what is out of date.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -65,7 +61,7 @@ def index(
         first = listed_questions(text, cards, root, readme)
         of_readme[readme] = with_answers(text, cards, root, readme).encode()
         of_readme |= pictures(text, cards, root, readme)
-    contents = {root / "index.html": render_index(cards, templates, first=first).encode(), **of_readme}
+    contents = {root / "index.html": render_index(cards, first=first).encode(), **of_readme}
     outdated = [path for path, content in contents.items() if not path.is_file() or path.read_bytes() != content]
     if not check:
         for path in outdated:

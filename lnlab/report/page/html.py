@@ -46,25 +46,19 @@ _SUSPECT = re.compile(r"[\x80-\U0010ffff]")
 _ONE_WORD = re.compile(r"((?<!\w-)\b(?:\w+-)+LN\b|\d[\d.,]{,30}-fold\b|\b(?:[A-Z]+|warm|pre|cross)-[\w-]*\w)")
 
 
-def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
-    """The folders of templates in search order: the user's, then that in the package or beside it (a checkout).
+def template_folders() -> tuple[Path, ...]:
+    """The folder of templates, in the package or beside it (a checkout).
 
     Raises:
-        ReportError: the folder of the user is not there, or no ``page.html.j2`` is.
+        ReportError: no ``page.html.j2`` is there.
     """
     package = Path(lnlab.__file__).parent
     places = (package / "templates", package.parent / "templates")
     shipped = tuple(place for place in places if (place / "page.html.j2").is_file())[:1]
-    if user_folder is not None and not user_folder.is_dir():
-        raise ReportError(
-            Issue("not-found", str(user_folder), "is no folder", "name a folder of templates with --templates")
-        )
-    if not shipped and (user_folder is None or not (user_folder / "page.html.j2").is_file()):
+    if not shipped:
         where = join_words(map(str, places), "or")
-        raise ReportError(
-            Issue("not-found", where, "holds no page.html.j2", "name a folder of templates with --templates")
-        )
-    return (*(() if user_folder is None else (user_folder,)), *shipped)
+        raise ReportError(Issue("not-found", where, "holds no page.html.j2", "install lnlab again"))
+    return shipped
 
 
 @cache
