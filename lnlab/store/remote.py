@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fsspec.asyn import AsyncFileSystem
 from fsspec.core import url_to_fs
+from fsspec.exceptions import FSTimeoutError
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.registry import known_implementations
 
@@ -47,6 +49,8 @@ _INSTALL = {
 """What has to be installed for a protocol, where Python says only that something is."""
 TRANSFERS = 8
 """Files on their way at once."""
+LONGEST_LISTING = 20
+"""Seconds in which an object store lists a folder; a thousand files come in one answer."""
 _ONE_CONNECTION = {"sftp", "ssh", "ftp"}
 """Protocols over one connection, where an answer that two threads wait for may reach neither."""
 _PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
@@ -127,9 +131,14 @@ class Remote:
     def _entries(self, below: str) -> list[tuple[str, str, Any]]:
         with self._reaching("read", below):
             try:
-                entries = self.system.ls(self._path(below), detail=True)
+                # others than object stores list in one answer
+                limit = {"timeout": LONGEST_LISTING} if isinstance(self.system, AsyncFileSystem) else {}
+                entries = self.system.ls(self._path(below), detail=True, **limit)
             except (FileNotFoundError, NotADirectoryError):
                 return []
+            except FSTimeoutError as error:
+                what = f"its list of files does not end within {LONGEST_LISTING} s"
+                raise Untrusted(self.place(below), what) from error
             return [
                 (entry["name"].rstrip("/").rpartition("/")[2], entry["type"], entry.get("size"))
                 for entry in entries

@@ -1,6 +1,7 @@
 """``lnlab push`` and ``lnlab pull``: finished units leave a store for another place and enter another store from there,
 checked as if hostile."""
 
+import asyncio
 import errno
 import io
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 import fsspec
 import polars as pl
 import pytest
+from fsspec.asyn import AsyncFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 from lnlab.errors import StoreError
@@ -568,6 +570,25 @@ def test_one_file_at_a_time_is_on_the_way_over_one_connection(lnlab, once, workd
     assert lnlab("push", "tiny.yaml", "fragile://x", "-q").code == 0
     assert pulled(lnlab, "--store", "other", place="fragile://x") == (6, 0)
     assert OneConnection.most == 1
+
+
+class Endless(AsyncFileSystem):
+    """An object store whose listings go on and on."""
+
+    protocol = "endless"
+
+    async def _ls(self, path, detail=True, **options):
+        while True:
+            await asyncio.sleep(0.01)
+
+
+def test_a_listing_without_end_is_given_up(lnlab, once, workdir, monkeypatch):
+    fsspec.register_implementation("endless", Endless, clobber=True)
+    monkeypatch.setattr(remote, "LONGEST_LISTING", 1)
+    shutil.copytree(once, workdir, dirs_exist_ok=True)
+    refused = lnlab("pull", "tiny.yaml", "endless://x", "--store", "other")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "its list of files does not end within 1 s" in refused.err
 
 
 REFUSALS = {
