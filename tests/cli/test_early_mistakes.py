@@ -11,7 +11,7 @@ from lnlab.app.request import Request
 from lnlab.cli import main
 from lnlab.cli.codes import WRONG
 from lnlab.training_extra import absent_packages
-from tests.support.toy_specs import ENCODER, toy_spec
+from tests.support.toy_specs import ENCODER, SMALLEST, toy_spec
 
 SPEC = toy_spec(
     ENCODER,
@@ -39,6 +39,13 @@ def checked_alone(*files):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stderr.splitlines(), done.stdout.splitlines()
+
+
+def test_a_length_that_only_torch_can_count_is_no_mistake(tmp_path):
+    spec = tmp_path / "long.yaml"
+    spec.write_text(toy_spec(SMALLEST, seeds=2, train={"tokens_per_parameter": 0.5}))
+    told, (ok, *_) = checked_alone(spec)
+    assert (told, ok) == ([], f"{spec}: default: ok: 2 runs, 1 model, 0 claims")
 
 
 @pytest.mark.parametrize("line", MISSPELT)

@@ -18,6 +18,7 @@ from lnlab.keys import Json
 from lnlab.randomness import Draw
 from lnlab.registry import Entry, Flawed, Roots
 from lnlab.specfile.moments import UNKNOWN_EPOCH, due_count, due_steps
+from lnlab.training_extra import absent_packages
 
 
 @dataclass
@@ -27,7 +28,8 @@ class Epochs:
     Attributes:
         registries: of which the task is one.
         roots: folders of data, searched in order.
-        reading: whether corpora may be read. If not, every epoch counts as a thousand batches.
+        reading: whether corpora may be read. If not, every epoch counts as a thousand batches, and where
+            torch is absent so does a length by parameters.
         absent: the corpora that are not there, in the order in which they were missed.
     """
 
@@ -86,6 +88,8 @@ class Epochs:
             if not tokens:
                 what = f"the task '{setting['task']['kind']}' does not say how many tokens a batch has"
                 raise Flawed(Issue("unsupported", ("train", "tokens_per_parameter"), what, "give train.steps"))
+            if not self.reading and absent_packages():
+                return UNKNOWN_EPOCH  # the size of a model is counted with torch
             parameters: int = self.registries["model"][setting["model"]["kind"]].facts.size(setting)[0]
             return ceil(float(train["tokens_per_parameter"]) * parameters / tokens)
         return int(train["steps"])
