@@ -6,6 +6,7 @@ A pass takes the spec as checked so far. It returns the spec with its additions,
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 
 from lnlab.compile.checked import CheckedSpec
 from lnlab.compile.content_keys import ContentKeys
@@ -51,20 +52,20 @@ def check_spec(
     memory: int | None = None,
     files: bool = True,
     other_profiles: bool = True,
-    comes_first: bool = False,
+    ancestors: tuple[Path, ...] = (),
 ) -> CheckedSpec:
     """Check everything. The ``issues`` of the result are in the order of the file, those of arguments last.
 
     Without ``files`` no corpus is read and no other spec, and what depends on one is not checked: the length of an
     epoch, peak memory, the runs that others begin with. Without ``other_profiles`` the lines of those that are not
-    chosen are not checked. A spec that ``comes_first`` is checked for its runs, with which those of another begin.
+    chosen are not checked. ``ancestors`` are the specs whose runs begin with these.
     """
     # None also says that no file is read (``CheckedSpec.reads_files``).
     available_memory = (machine_memory() if memory is None else memory) if files else None
     begun = _begin(document, profile, overrides, ContentKeys(registries, roots), memory=available_memory)
     # What a passage between parts shows of a spec whose grammar is wrong mostly follows from that.
     passes = PASSES_OF_PARTS if begun.merged.issues or begun.reading.issues else PASSES
-    checked, issues = run_passes(passes, replace(begun, comes_first=comes_first))
+    checked, issues = run_passes(passes, replace(begun, ancestors=ancestors))
     issues = begun.merged.located(issues)
     # Of the profiles that are not chosen, as far as their first points show it, what is wrong with their own lines.
     profiles = document.data.get("profiles")

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from lnlab.compile.content_keys import ContentKeys, VariantKeys
 from lnlab.compile.digests import Input
@@ -36,7 +37,7 @@ class CheckedSpec:
         limit: number of points of the sweep that are checked. None means all.
         sweep: its settings.
         axes: what they vary in.
-        comes_first: whether it is checked for its runs, with which those of another spec begin.
+        ancestors: the specs whose runs begin with these.
         requests: its probes, sections and claims.
         choices: what it chooses on tuning seeds.
         tuning: how it does.
@@ -59,7 +60,7 @@ class CheckedSpec:
     limit: int | None
     sweep: ResolvedSweep
     axes: Axes
-    comes_first: bool = False
+    ancestors: tuple[Path, ...] = ()
     requests: ResolvedRequests = field(default_factory=ResolvedRequests)
     choices: tuple[TuningChoice, ...] = ()
     tuning: TuningPlan | None = None
@@ -114,19 +115,27 @@ class CheckedSpec:
 
 @dataclass(frozen=True)
 class SourceRun:
-    """A run of another spec with whose end others begin. Its seed is theirs.
+    """A run of another spec at the step whose state others begin with. Its seed is theirs unless one is named.
 
     Attributes:
         checked: the other spec.
         setting: resolved.
         keys: of the setting.
+        step: of the state.
+        seed: the only seed. None means the seed of the run that begins with it.
     """
 
     checked: CheckedSpec
     setting: InternedSetting
     keys: VariantKeys
+    step: int
+    seed: int | None
 
     @property
     def content(self) -> list[Json]:
         """What it adds to the key of an initial state, besides that state's own seed."""
-        return [self.keys.start, self.keys.movement, self.keys.steps, None]  # null: keys had a seed of its own here
+        return [self.keys.start, self.keys.movement, self.step, self.seed]
+
+    def seed_for(self, seed: int) -> int:
+        """The seed of the run that a run of ``seed`` begins with."""
+        return seed if self.seed is None else self.seed

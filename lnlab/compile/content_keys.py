@@ -21,7 +21,7 @@ from lnlab.registry import Choice, Entry, Roots, supplied_parameters
 _NUMBER_FORMAT = ("precision", "device", "threads")
 _MOVING = ("optimizer", "schedule", "train", "interventions")
 _UPDATE_PARAMETERS = ("accumulate", "clip")
-_NAMING_A_RUN = ("kind", "spec")
+_NAMING_A_RUN = ("kind", "spec", "profile", "where", "seed", "at")
 """Parameters of an init that continues a run which say where it is to be looked up."""
 
 

@@ -302,8 +302,8 @@ class _Builder:
             if trajectory is None:
                 origin = None
                 if source is not None:
-                    before = source.keys.trajectory(source.keys.state(seed))
-                    origin = StateAddress(short_key(before), source.keys.steps)
+                    before = source.keys.trajectory(source.keys.state(source.seed_for(seed)))
+                    origin = StateAddress(short_key(before), source.step)
                 trajectory = Trajectory(
                     key,
                     seed,
@@ -382,24 +382,29 @@ def _build(checked: CheckedSpec, stage: ResolvedStage) -> _Builder:
 
 
 def _source_plans(builder: _Builder, plan: Plan) -> tuple[Plan, ...]:
-    """What is computed before a plan, as plans: one for each spec with whose runs its own begin.
+    """What is computed before a plan, as plans: one for each spec and step whose states its runs begin with.
 
-    The evaluations that a stop rule of these runs may read are those of that spec. Nothing else is measured.
+    Its runs are those of that spec up to the step. The evaluations that their stop rule may read are those of that
+    spec. Nothing else is measured.
     """
     used = {setting.texts["init"] for setting in builder.settings.values()}
-    by_spec: dict[tuple[int, str], SourceRun] = {
-        (run.keys.steps, str(run.checked.document.path)): run
-        for text, run in builder.checked.sources.items()
-        if text in used
-    }
-    seeds = tuple(sorted({run.seed for run in plan.runs}))
+    groups: dict[tuple[int, str], dict[tuple[Json, ...], SourceRun]] = {}
+    for run in (run for text, run in builder.checked.sources.items() if text in used):
+        group = groups.setdefault((run.step, str(run.checked.document.path)), {})
+        group.setdefault(tuple(run.content), run)
+    all_seeds = dict.fromkeys(run.seed for run in plan.runs)
     plans = []
-    for number, place in enumerate(sorted(by_spec)):  # the shortest first
-        source = by_spec[place]
-        other = source.checked
+    for number, place in enumerate(sorted(groups)):  # the smallest step first
+        runs = list(groups[place].values())
+        other = runs[0].checked
         earlier = _Builder(other, kept=True)
-        point: dict[str, Json] = {"init.spec": other.document.path.stem}
-        earlier.add(source.setting, point, source.keys, earlier.due((), source.setting), seeds)
+        for run in runs:
+            due = {step: what for step, what in earlier.due((), run.setting).items() if step <= run.step}
+            # Several runs may begin with one state: where a seed is named, all of them do.
+            own_seeds = dict.fromkeys(map(run.seed_for, all_seeds))
+            point: dict[str, Json] = {"init.spec": other.document.path.stem}
+            earlier.add(run.setting, point, replace(run.keys, steps=run.step), due, own_seeds)
+        seeds = tuple(sorted({run.seed for run in earlier.runs}))
         before = Plan(
             name=other.document.path.stem,
             digest=digest([plan.digest, "source", number]),
@@ -412,5 +417,6 @@ def _source_plans(builder: _Builder, plan: Plan) -> tuple[Plan, ...]:
             inputs=plan.inputs,
             **earlier.parts(),
         )
-        plans.append(before)
+        # The runs of the other spec may begin with those of a third one.
+        plans.append(replace(before, sources=_source_plans(earlier, before)))
     return tuple(plans)

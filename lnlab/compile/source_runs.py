@@ -1,18 +1,21 @@
-"""Runs that begin with the end of another run: which run of which spec that is.
+"""Runs that begin with the state of another run: which run of which spec that is, and the plans that come before.
 
-The key of such a run holds the key of the other's trajectory and its steps, never a name or a place. A named spec is
-checked as if it were run, and its runs begin with no third one.
+The key of such a run holds the key of the other's trajectory and the step, never a name or a place. A named spec is
+checked as if it were run, so it may begin with a third one in turn. A spec that leads back to itself is refused.
 """
 
 from collections.abc import Callable
 
 from lnlab.compile.checked import CheckedSpec, SourceRun
 from lnlab.compile.digests import Input, input_of
+from lnlab.compile.resolved_sweep import variants_of
 from lnlab.errors import SpecError, nearest
 from lnlab.issues import Issue
 from lnlab.registry import Choice, Flawed
 from lnlab.specfile.citations import specs_at_hand
 from lnlab.specfile.load import load_spec
+
+_OWN = "same"
 
 
 def resolve_sources(
@@ -43,12 +46,9 @@ def _source_run(choice: Choice, own: CheckedSpec, check_spec: Callable[..., Chec
     """The one run that an init of the spec ``own`` names.
 
     Raises:
-        Flawed: there is no such run, there are several, or it does not train. The spec that it names cannot be read or
-            has a mistake. Other runs begin with those of ``own``.
+        Flawed: there is no such run, there are several, or it ends before that step. The spec that it names cannot be
+            read, has a mistake, or begins with itself by way of others.
     """
-    if own.comes_first:
-        what = "other runs begin with these, which begin with others in turn"
-        raise Flawed(Issue("unsupported", ("spec",), what, "name a spec that begins anew"))
     name = choice["spec"]
     known = specs_at_hand(own.document.path)
     if name not in known:
@@ -61,24 +61,47 @@ def _source_run(choice: Choice, own: CheckedSpec, check_spec: Callable[..., Chec
             )
         )
     path = known[name]
+    profile = own.profile if choice["profile"] == _OWN else choice["profile"]
+    lineage = (*own.ancestors, own.document.path.resolve())
     keys = own.content_keys
     try:
         document = load_spec(path)
-        checked = check_spec(document, keys.registries, keys.roots, profile=own.profile, overrides=(), comes_first=True)
+        here = document.path.resolve()
+        if here in lineage:  # checking it would check this spec again, and so on without end
+            way = " -> ".join(ancestor.stem for ancestor in (*lineage[lineage.index(here) :], here))
+            what = f"its runs would start from themselves: {way}"
+            raise Flawed(Issue("unsupported", ("spec",), what, "name a spec that does not start from this one"))
+        checked = check_spec(document, keys.registries, keys.roots, profile=profile, overrides=(), ancestors=lineage)
     except SpecError as error:
         raise Flawed(
             Issue("unreadable", ("spec",), f"'{name}' cannot be read: {error.issues[0]}", f"lnlab check {path}")
         ) from error
     if checked.issues:
-        command = f"lnlab check {path}" + (f" --profile {own.profile}" if own.profile else "")
+        command = f"lnlab check {path}" + (f" --profile {profile}" if profile else "")
         raise Flawed(Issue("unsupported", ("spec",), f"'{name}' has a mistake: {checked.issues[0]}", command))
     if checked.tuning is not None:
         what = f"'{name}' chooses {checked.tuning.paths[0]} on tuning seeds, so its runs are not known yet"
-        raise Flawed(Issue("unsupported", ("spec",), what, "name a spec without choose"))
-    if len(checked.settings) > 1:
-        what = f"'{name}' has {len(checked.settings)} variants, expected one"
-        raise Flawed(Issue("unsupported", ("spec",), what, "name a spec without a sweep"))
-    (setting,) = checked.settings
-    if not setting["train"]["steps"]:
-        raise Flawed(Issue("unsupported", ("spec",), f"the run of '{name}' does not train", "name one that trains"))
-    return SourceRun(checked=checked, setting=setting, keys=checked.content_keys.of(setting))
+        raise Flawed(Issue("unsupported", ("spec",), what, "name a profile of it without choose"))
+    variants = variants_of(checked.sweep.variants)
+    where = choice["where"] or {}
+    for key in where:
+        if not variants.has(key):
+            raise Flawed(
+                Issue("unknown-name", ("where", key), f"no run of '{name}' has it", nearest(key, variants.paths))
+            )
+    members = sorted(variants.selected(where))
+    if len(members) != 1:
+        what = f"{len(members)} of the {len(checked.settings)} variants of '{name}' match, expected one"
+        raise Flawed(
+            Issue("unsupported", ("where",), what, f"select one by {', '.join(checked.axes.paths) or 'nothing'}")
+        )
+    setting = checked.settings[members[0]]
+    steps = setting["train"]["steps"]
+    step = steps if choice["at"] == "end" else choice["at"]
+    if not 1 <= step <= steps:
+        what = f"this run of '{name}' has {steps} training steps" if steps else f"this run of '{name}' does not train"
+        raise Flawed(
+            Issue("unsupported", ("at",), what, f"write a step from 1 to {steps}" if steps else "name one that trains")
+        )
+    seed = None if choice["seed"] == _OWN else choice["seed"]
+    return SourceRun(checked=checked, setting=setting, keys=checked.content_keys.of(setting), step=step, seed=seed)

@@ -1,10 +1,11 @@
-"""Initial values of parts of a model from the end of another run, such as pre-training."""
+"""Initial values from the state of another run, such as pre-training, whole or in parts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from lnlab.errors import LabError, nearest
@@ -13,6 +14,10 @@ from lnlab.nn.inits import inits
 from lnlab.nn.transformer import frozen_weights
 from lnlab.randomness import Draw
 from lnlab.registry import default
+
+_Seed = Annotated[int, Field(ge=0)]
+_Step = Annotated[int, Field(ge=1)]
+_Value = str | bool | int | float | None
 
 
 @dataclass(frozen=True)
@@ -37,15 +42,21 @@ def from_run(
     weights: Mapping[str, Tensor],
     *,
     spec: str,
-    parts: dict[str, str],
+    profile: str | None = "same",  # noqa: ARG001 - read by the compiler
+    where: dict[str, _Value] | None = None,  # noqa: ARG001 - read by the compiler
+    seed: Literal["same"] | _Seed = "same",  # noqa: ARG001 - read by the compiler
+    at: Literal["end"] | _Step = "end",  # noqa: ARG001 - read by the compiler
+    parts: list[str] | dict[str, str] | None = None,
     of: Annotated[Callable[[nn.Module, Draw], None], inits] = default("xavier_normal"),
 ) -> None:
-    """``θ_0 = θ'_T``: weights that a run of another spec has at its end (Devlin et al., 2019).
+    """``θ_0 = θ'_t``: the weights that a run of another spec has after t updates (Devlin et al., 2019).
 
-    ``spec`` is the other spec's name; it lies beside this one, or comes with lnlab. It has one variant, and its run is
-    that of the same profile and seed. ``parts`` has prefixes of the names of parameters here and there, as in
-    ``{encoder.layers.0: encoder.layers.1}``: these are taken, and everything else begins as the init ``of`` has it.
-    Where ``of`` reads data, it reads them through frozen weights that are taken over already. Optimizers begin anew.
+    ``spec`` is the other spec's name; it lies beside this one, or comes with lnlab. Its ``profile`` is the one that
+    this spec is run in (``same``), another, or null for none; ``where`` selects one of its variants; ``seed`` is the
+    run's own (``same``) or a number; ``at`` is its end or a training step. With ``parts``, prefixes of the names of
+    parameters such as ``encoder`` or ``encoder.layers.0``, only these are taken, and everything else begins as the
+    init ``of`` has it; ``{encoder.layers.0: encoder.layers.1}`` names a part here and its source there. Where ``of``
+    reads data, it reads them through frozen weights that are taken over already. The optimizer begins anew.
     """
     take_over(model, weights, parts, spec)  # first, as `of` may read data through frozen weights
     of(model, draw)
@@ -53,20 +64,23 @@ def from_run(
 
 
 @torch.no_grad()
-def take_over(model: nn.Module, weights: Mapping[str, Tensor], parts: Mapping[str, str], spec: str) -> Transfer:
+def take_over(
+    model: nn.Module, weights: Mapping[str, Tensor], parts: Sequence[str] | Mapping[str, str] | None, spec: str
+) -> Transfer:
     """Copy weights, and the buffers beside them, into a model in place.
 
     Args:
         model: filled in place. On the meta device only shapes are compared.
         weights: weights of the other run, by name.
-        parts: prefixes of the names that are taken -> those of the other run.
+        parts: prefixes of the names that are taken, or a mapping from such prefixes to those of the other run. None
+            means all.
         spec: spec of the other run, for messages.
 
     Raises:
         LabError: a part that the model lacks, a parameter that the other run lacks, or one of another shape.
     """
     named: dict[str, Tensor] = dict(model.named_parameters()) | frozen_weights(model)
-    for part in parts:
+    for part in parts or ():
         if not any(_is_within(name, part) for name in named):
             words = [name.split(".") for name in named]
             known = dict.fromkeys(".".join(path[:n]) for path in words for n in range(1, len(path) + 1))
@@ -77,7 +91,7 @@ def take_over(model: nn.Module, weights: Mapping[str, Tensor], parts: Mapping[st
     if absent := [source for source in chosen.values() if source not in weights]:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
         what = f"the run of '{spec}' has no parameter '{absent[0]}'{more}"
-        raise LabError(Issue("unknown-key", "init", what, "name what both models have"))
+        raise LabError(Issue("unknown-key", "init", what, "name what both models have, as in parts: [encoder]"))
     for name, source in chosen.items():
         shape, other = tuple(named[name].shape), tuple(weights[source].shape)
         if shape != other:
@@ -95,10 +109,13 @@ def take_over(model: nn.Module, weights: Mapping[str, Tensor], parts: Mapping[st
     return Transfer(tuple(chosen), fresh, tuple(name for name in weights if name not in used))
 
 
-def _source_of(name: str, parts: Mapping[str, str]) -> str | None:
+def _source_of(name: str, parts: Sequence[str] | Mapping[str, str] | None) -> str | None:
     """Return the other run's name of a parameter, or None if it is not taken over."""
+    if parts is None:
+        return name
     part = next((part for part in parts if _is_within(name, part)), None)
-    return None if part is None else f"{parts[part]}{name.removeprefix(part)}"
+    source = parts[part] if isinstance(parts, Mapping) and part is not None else part
+    return None if part is None else f"{source}{name.removeprefix(part)}"
 
 
 def _is_within(name: str, part: str) -> bool:

@@ -23,8 +23,7 @@ PRETRAIN = toy_spec(
     seeds="1-2",
     probes=[{"kind": "parameter_size", "at": [4, 6]}],
 )
-PARTS = "parts: {encoder: encoder, decoder: decoder}"
-FROM = f"init: {{kind: from_run, spec: pretrain, {PARTS}}}\n"
+FROM = "init: {kind: from_run, spec: pretrain}\n"
 
 
 @pytest.fixture(scope="module")
@@ -70,28 +69,50 @@ def test_the_runs_that_it_begins_with_are_a_plan_of_their_own_that_comes_first(p
     assert not pretrained.sources
 
 
-def test_a_key_holds_the_trajectory_and_its_steps_and_no_name(plan, tmp_path):
+def test_a_key_holds_the_trajectory_and_the_step_and_no_name(plan, tmp_path):
     first = keys(plan(continued()))
     assert keys(plan(continued(), PRETRAIN.replace("title: Pre-training", "title: Another"))) == first
+    assert keys(plan(continued("init: {kind: from_run, spec: pretrain, at: 6}\n"))) == first
     (tmp_path / "other.yaml").write_text(PRETRAIN)
-    assert keys(plan(continued(FROM.replace("pretrain", "other")))) == first
+    assert keys(plan(continued("init: {kind: from_run, spec: other}\n"))) == first
+    longer = PRETRAIN.replace("steps: 6, evaluate: [0, 2, 6]", "steps: 9")
+    assert keys(plan(continued("init: {kind: from_run, spec: pretrain, at: 6}\n"), longer)) == first
     others = [
-        plan(continued(), PRETRAIN.replace("steps: 6, evaluate: [0, 2, 6]", "steps: 9")),
+        plan(continued("init: {kind: from_run, spec: pretrain, at: 4}\n")),
         plan(continued(), PRETRAIN.replace("lr: 0.5", "lr: 0.25")),
-        plan(continued("init: {kind: from_run, spec: pretrain, parts: {encoder: encoder}}\n")),
+        plan(continued("init: {kind: from_run, spec: pretrain, seed: 1}\n")),
+        plan(continued("init: {kind: from_run, spec: pretrain, parts: [encoder]}\n")),
         plan(continued("")),
     ]
     every = [first, *map(keys, others)]
     assert len({key for one in every for key in one}) == 2 * len(every)
 
 
-def test_what_cannot_be_begun_with_is_refused_in_a_line(plan, golden):
+def test_a_seed_of_its_own_is_the_only_run_that_comes_first(plan):
+    (source,) = plan(continued("init: {kind: from_run, spec: pretrain, seed: 7}\n")).sources
+    assert [run.seed for run in source.runs] == [7]
+
+
+def test_a_chain_is_computed_from_its_beginning(plan, tmp_path):
+    (tmp_path / "middle.yaml").write_text(continued())
+    last = plan(continued("init: {kind: from_run, spec: middle}\n"))
+    (middle,) = last.sources
+    (first,) = middle.sources
+    assert [source.name for source in (middle, first)] == ["middle", "pretrain"]
+    assert [unit.origin.trajectory for unit in middle.trajectories] == keys(first)
+
+
+def test_what_cannot_be_begun_with_is_refused_in_a_line(plan, tmp_path, golden):
+    begun = "init: {{kind: from_run, spec: {}}}\n".format
     swept = PRETRAIN + "sweep: {a: {optimizer.lr: [0.5, 0.25]}}\n"
+    chosen = continued(begun("pretrain, where: {optimizer.lr: 0.5}"))
+    assert keys(plan(chosen, swept)) == keys(plan(continued()))
     untrained = PRETRAIN.replace("steps: 6, evaluate: [0, 2, 6]", "steps: 0").replace("[4, 6]", "[0]")
-    inside = f"init: {{kind: zero_qk, of: {{kind: from_run, spec: pretrain, {PARTS}}}}}\n"
+    inside = "init: {kind: zero_qk, of: {kind: from_run, spec: pretrain}}\n"
     for arguments in (
-        [continued(FROM.replace("pretrain", "pretrian"))],
+        [continued(begun("pretrian"))],
         [continued(), swept],
+        [continued(begun("pretrain, at: 7"))],
         [continued(), untrained],
         [continued(), swept + "choose: {optimizer.lr: best, seeds: [9]}\n"],
         [continued(), PRETRAIN.replace("post", "past")],
@@ -99,6 +120,8 @@ def test_what_cannot_be_begun_with_is_refused_in_a_line(plan, golden):
         [continued(), FROM + PRETRAIN],
     ):
         golden(refusal(plan, *arguments))
+    (tmp_path / "one.yaml").write_text(continued(begun("two")))
+    golden(refusal(plan, continued(begun("one")), name="two"))
 
 
 @pytest.fixture
@@ -124,12 +147,10 @@ def sizes(results, step):
 
 def test_its_first_weights_are_the_last_of_the_other_run_and_it_goes_on_as_that_run_would(run, known):
     """Constant SGD on one batch an epoch: 4 updates and 2 more from their weights are 6 updates."""
-    Path("whole.yaml").write_text(PRETRAIN)
-    shorter = PRETRAIN.replace("steps: 6, evaluate: [0, 2, 6]", "steps: 4, evaluate: [0, 2, 4]")
-    Path("pretrain.yaml").write_text(shorter.replace("[4, 6]", "[4]"))
-    Path("tuned.yaml").write_text(continued())
+    Path("pretrain.yaml").write_text(PRETRAIN)
+    Path("tuned.yaml").write_text(continued("init: {kind: from_run, spec: pretrain, at: 4}\n"))
     store, tuned = run("tuned")
-    _, whole = run("whole")
+    _, whole = run("pretrain")
     assert sizes(tuned, 0) == sizes(whole, 4) != []
     for ours, theirs in zip(sizes(tuned, 2), sizes(whole, 6), strict=True):
         assert ours[:-1] == theirs[:-1]
@@ -150,7 +171,7 @@ def test_its_first_weights_are_the_last_of_the_other_run_and_it_goes_on_as_that_
 
 def test_of_a_part_the_rest_begins_as_another_init_has_it_and_all_is_counted(lnlab, workdir, known):
     Path("pretrain.yaml").write_text(PRETRAIN)
-    init = "init: {kind: from_run, spec: pretrain, parts: {encoder: encoder}, of: xavier_uniform}\n"
+    init = "init: {kind: from_run, spec: pretrain, parts: [encoder], of: xavier_uniform}\n"
     Path("tuned.yaml").write_text(continued(init).replace("layers: 1", "layers: 1, tied: none"))
     outcome = lnlab("run", "tuned.yaml", "-w", "1", "-q")
     assert outcome.code == 0, outcome
@@ -173,7 +194,7 @@ def test_models_that_do_not_fit_are_refused_before_anything_runs(console, workdi
     Path("pretrain.yaml").write_text(PRETRAIN.replace("d_ff: 16", "d_ff: 32"))
     Path("tuned.yaml").write_text(continued())
     assert "(16, 8) here and (32, 8)" in console("check", "tuned.yaml").err
-    Path("tuned.yaml").write_text(continued("init: {kind: from_run, spec: pretrain, parts: {encodr: encoder}}\n"))
+    Path("tuned.yaml").write_text(continued("init: {kind: from_run, spec: pretrain, parts: [encodr]}\n"))
     assert "'encodr'" in console("check", "tuned.yaml").err
 
 

@@ -136,10 +136,7 @@ PROFILED = {"kind": "admin", "start": "profiled"}
 NEWS = {"kind": "classification", "corpus": "toy_finance"}
 CLASSIFIER = {"model": BASE["model"] | {"kind": "classifier"}}
 REFUSED = [
-    (
-        {"init": {"kind": "zero_qk", "of": {"kind": "from_run", "spec": "pretrain", "parts": {"encoder": "encoder"}}}},
-        ["init"],
-    ),
+    ({"init": {"kind": "zero_qk", "of": {"kind": "from_run", "spec": "pretrain"}}}, ["init"]),
     (CLASSIFIER | {"task": NEWS | {"classes": 2}}, ("task.classes",)),
     (CLASSIFIER | {"task": NEWS | {"tokenizer": "bert_base_uncased"}}, ("task.vocabulary",)),
     ({"placement": PROFILED}, ("encoder.placement", "decoder.placement")),

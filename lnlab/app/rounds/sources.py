@@ -38,8 +38,12 @@ def compute_sources(
         ]
         if not lacking:
             continue
+        before = compute_sources(store, source, lacking, request, known, options)
+        if before is not None and before.interrupted:
+            return before
+        ready = with_weights(store, source, lacking)
         stored = store.keep_plan(source, request.spec, content=request.content)
-        last = compute_units(store, source, stored, lacking, request, known, options)
+        last = compute_units(store, source, stored, ready, request, known, options)
         if last.interrupted:
             return last
     return last

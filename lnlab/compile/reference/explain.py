@@ -94,12 +94,13 @@ def explain(plan: Plan) -> list[str]:
 
 
 def _sources(plan: Plan) -> list[str]:
-    """The runs of other specs that come first."""
+    """The runs of other specs that come first, those that these begin with in turn before them."""
     lines = []
     for source in plan.sources:
         step = source.trajectories[0].steps
         runs = f"{_counted(len(source.runs), 'run')} of {source.name} (seeds {seed_spans(source.experiment.seeds)})"
-        lines.append(f"before: {runs} to step {step}, whose weights others begin with, unless the store has them")
+        before = f"before: {runs} to step {step}, whose weights others begin with, unless the store has them"
+        lines += [*_sources(source), before]
     return lines
 
 
