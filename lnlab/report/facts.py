@@ -63,7 +63,6 @@ class ReportFacts(SpecIdentity):
         because: the author's explanation of a verdict, by id and verdict.
         decisions: what was chosen on tuning seeds, with its evidence.
         words: by quantity, the words with which it was registered: name, unit, definition, symbol.
-        formulas: nothing; committed reports name it until they are drawn again.
         models: by the selection of a section that draws whole models, each of these by name, with its panels of boxes
             (``nn.module_graph``).
         transfers: what its runs take over from runs of other specs, in sentences.
@@ -98,7 +97,6 @@ class ReportFacts(SpecIdentity):
     because: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     decisions: tuple[fact_entries.Decision, ...] = ()
     words: Mapping[str, fact_entries.Words] = field(default_factory=dict)
-    formulas: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, Json] = field(default_factory=dict)
     transfers: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
