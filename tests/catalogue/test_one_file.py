@@ -113,6 +113,7 @@ def test_each_is_listed_with_its_words(said):
     assert "the weight to beat" in outputs["list claim heavier"]
 
 
+@pytest.mark.nightly
 def test_each_is_in_the_schema(said):
     schema = json.loads(said[0]["list --schema"])
     assert {"probe_heft", "section_ledger", "claim_heavier"} <= schema["$defs"].keys()
@@ -120,6 +121,7 @@ def test_each_is_in_the_schema(said):
     assert schema["$defs"]["claim_heavier"]["properties"]["than"]["description"] == "`than` is the weight to beat."
 
 
+@pytest.mark.nightly
 def test_each_is_on_the_page_with_its_words_and_unit(said):
     folder = said[1] / "reports" / "spec"
     page = (folder / "index.html").read_text()
