@@ -28,7 +28,6 @@ VERSES = "the largest text in the public domain of which two translations are al
 UNUSED = {
     "corpus": {
         "wmt14": "the corpus of Xiong et al., Figure 4 (c, d), which nobody can train on a laptop",
-        "ted_dev": "real text in German and English that is small and needs no preparation",
         "bible_en_es": VERSES,
     },
     "labelled_corpus": {"labelled_table": OWN_DATA},

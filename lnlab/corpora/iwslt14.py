@@ -30,7 +30,6 @@ from lnlab.corpora.files.wit3 import (
     set_pairs,
     tagged_pairs,
 )
-from lnlab.corpora.ted_dev import TED_DEV_FILES as SETS_ALONE
 from lnlab.errors import CorpusError
 from lnlab.issues import Issue
 from lnlab.registry import Roots
@@ -94,9 +93,6 @@ def iwslt14(roots: Roots) -> Corpus:
         f"lnlab cannot fetch it: get de-en.tgz from {ORIGIN}, or what fairseq's prepare-iwslt14.sh leaves, "
         "and name the folder that holds it in LNLAB_DATA"
     )
-    if alone := locate_release(roots, SETS_ALONE):
-        what = f"the training set {' and '.join(TRAIN_FILES)} is absent, and test sets alone are in {alone[0].parent}"
-        remedy += "; or say `corpus: ted_dev`, which makes a small corpus of those test sets"
     raise CorpusError(Issue("damaged", "iwslt14", what, remedy))
 
 

@@ -174,12 +174,10 @@ class Workers:
         gpus: Sequence[str | None] = self.gpus or [None] * self.count
         self._workers = [ProcessWorker(worker_context(), partial(_begin, gpu)) for gpu in gpus[: self.count]]
 
-    def submit(
-        self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
-    ) -> "Future[Any]":
+    def submit(self, task: Callable[[Any], Any], argument: Any, *, worker: int = 1) -> "Future[Any]":
         """Queue ``task(argument)`` at a worker and return the future of its answer."""
         warm()  # the process from which workers come may have been killed
-        return self._workers[worker - 1].submit(task, argument, timeout)
+        return self._workers[worker - 1].submit(task, argument)
 
     def terminate(self) -> None:
         """Send SIGTERM to every worker. A busy one saves its state before it ends."""

@@ -1,11 +1,10 @@
 """A process that does one task after the other, and the thread of this process that waits for it.
 
-The process is started with the first task, and again with the next one after it has died: by a signal, for memory, or
-because a task took too long. The task that it was at fails. Tasks that wait for it do not.
+The process is started with the first task, and again with the next one after it has died, by a signal or for memory.
+The task that it was at fails. Tasks that wait for it do not.
 """
 
 import signal
-import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -21,7 +20,7 @@ from typing import Any
 
 from lnlab.execute.executor import WorkerDied
 
-WaitingTask = tuple["Future[Any]", Callable[[Any], Any], Any, float | None]
+WaitingTask = tuple["Future[Any]", Callable[[Any], Any], Any]
 MOST_STARTS = 3
 """Processes in a row that end before they begin a task, after which the task is held to be the cause."""
 SECONDS_TO_END = 5.0
@@ -71,14 +70,14 @@ class ProcessWorker:
         self._thread = Thread(target=self._do_tasks, name="lnlab worker", daemon=True)
         self._thread.start()
 
-    def submit(self, task: Callable[[Any], Any], argument: Any, timeout: float | None) -> "Future[Any]":
+    def submit(self, task: Callable[[Any], Any], argument: Any) -> "Future[Any]":
         """The future of ``task(argument)``.
 
-        It raises what the task raises, ``TimeoutError`` where the task took longer than ``timeout`` seconds,
-        ``WorkerDied`` where its process ended, and ``BrokenProcessPool`` where none can be started any more.
+        It raises what the task raises, ``WorkerDied`` where its process ended, and ``BrokenProcessPool`` where none can
+        be started any more.
         """
         future = Future[Any]()
-        self._tasks.put((future, task, argument, timeout))
+        self._tasks.put((future, task, argument))
         return future
 
     def terminate(self) -> None:
@@ -100,16 +99,16 @@ class ProcessWorker:
 
     def _do_tasks(self) -> None:
         while (item := self._tasks.get()) is not None:
-            future, task, argument, timeout = item
+            future, task, argument = item
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                future.set_result(self._call(task, argument, timeout))
+                future.set_result(self._call(task, argument))
             except BaseException as error:
                 future.set_exception(error)
         self._end()
 
-    def _call(self, task: Callable[[Any], Any], argument: Any, timeout: float | None) -> Any:
+    def _call(self, task: Callable[[Any], Any], argument: Any) -> Any:
         """Have the process do a task and return its answer. A process that dies before the task begins is restarted."""
         content = bytes(ForkingPickler.dumps((task, argument)))
         code: int | None = None
@@ -117,28 +116,23 @@ class ProcessWorker:
             process, channel = self._running()
             with suppress(OSError):  # it died while it had nothing to do, which concerns no task
                 channel.send_bytes(content)
-            begun: float | None = None
+            begun = False
             while True:
-                # The start of a process, with its imports, does not count as time of the task.
-                left = None if begun is None or timeout is None else max(0.0, begun + timeout - time.monotonic())
-                if not wait([channel, process.sentinel], left):
-                    process.kill()
-                    self._end()
-                    raise TimeoutError
+                wait([channel, process.sentinel])
                 try:
                     if not channel.poll():  # the process ended and has sent nothing before
                         raise EOFError
                     kind, value = ForkingPickler.loads(channel.recv_bytes())
                 except (EOFError, OSError):
                     code = self._end()
-                    if begun is not None:
+                    if begun:
                         raise WorkerDied(code) from None
                     break  # the task had not begun: try it in another process
                 if kind == _ANSWERED:
                     return value
                 if kind == _RAISED:
                     raise value
-                begun = time.monotonic()  # _BEGUN is the one kind that is left
+                begun = True  # _BEGUN is the one kind that is left
         raise WorkerDied(code)
 
     def _running(self) -> tuple[BaseProcess, Connection]:

@@ -38,9 +38,6 @@ class Queue:
     def __bool__(self) -> bool:
         return bool(self.ready or self.waiting)
 
-    def __len__(self) -> int:
-        return len(self.ready) + len(self.waiting)
-
     def cost(self, unit: Trajectory) -> float:
         """What a unit costs."""
         return self.costs.get(unit.key, 1.0)
@@ -53,12 +50,9 @@ class Queue:
             return self.waiting.pop(0)[1]
         return None
 
-    def put_back(self, unit: Trajectory, delay: float = 0.0) -> None:
-        """Take a unit back: to the front, or to be tried again after ``delay`` seconds."""
-        if delay:
-            self.waiting.append((self.clock() + delay, unit))
-        else:
-            self.ready.appendleft(unit)
+    def put_back(self, unit: Trajectory) -> None:
+        """Take a unit back, to be tried again after ``DELAY`` seconds."""
+        self.waiting.append((self.clock() + DELAY, unit))
 
     def wait_time(self) -> float:
         """Seconds until a unit may be handed out."""

@@ -19,7 +19,7 @@ from lnlab.execute.executor import WorkerDied
 from lnlab.execute.interrupts import Stops, counting_stops, exit_name, signal_name
 from lnlab.execute.pool import Workers, cores
 from lnlab.execute.progress import InFlightUnit, OnEvent, ProgressReporter, SweepSummary
-from lnlab.execute.queue import DELAY, Queue
+from lnlab.execute.queue import Queue
 from lnlab.execute.unit import (
     BUSY,
     CORPUS,
@@ -58,7 +58,6 @@ def sweep(
     roots: Roots = (),
     workers: int | None = None,
     costs: Mapping[str, float] | None = None,
-    timeout: float | None = None,
     save_every: float = SAVE_EVERY,
     on_event: OnEvent = ignore_event,
     live: Callable[[str], LivePoint | None] | None = None,
@@ -73,7 +72,6 @@ def sweep(
         roots: folders that are searched for data.
         workers: the number of processes. The default is one per core.
         costs: key -> cost, in any unit. The costliest unit is handed out first.
-        timeout: seconds after which a unit is stopped.
         save_every: seconds of training between two saved states.
         on_event: called with every event, in this thread.
         live: key -> the last known point of a unit's training. None means that these are not reported.
@@ -99,7 +97,6 @@ def sweep(
             workers=pool,
             reporter=reporter,
             stops=stops,
-            timeout=timeout,
             live=live,
         )
         try:
@@ -126,7 +123,6 @@ class _Scheduler:
     workers: Workers
     reporter: ProgressReporter
     stops: Stops
-    timeout: float | None
     live: Callable[[str], LivePoint | None] | None = None
     in_flight: dict[Any, InFlightUnit] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
@@ -204,7 +200,7 @@ class _Scheduler:
             if number in busy or self._stopping or (unit := self.queue.next()) is None:
                 continue
             flight = InFlightUnit(unit, number, self.queue.cost(unit))
-            future = self.workers.submit(work, self.assignments[unit.key], self.timeout, worker=number)
+            future = self.workers.submit(work, self.assignments[unit.key], worker=number)
             self.in_flight[future] = flight
             self.reporter.report("started", flight)
 
@@ -212,9 +208,6 @@ class _Scheduler:
         """Take in the answer of a unit that was handed out."""
         try:
             answer: Answer = future.result()
-        except TimeoutError:
-            reason = f"stopped after {self.timeout:g} s"
-            answer = self._record(flight.unit, "timed_out", reason, self.timeout or 0.0)
         except WorkerDied as died:
             self.deaths[flight.unit.key] += 1
             cause = f"its worker died ({exit_name(died.exitcode)})"
@@ -231,14 +224,14 @@ class _Scheduler:
         else:
             self.broken_since = None
         if answer.status == BUSY:
-            self.queue.put_back(flight.unit, DELAY)
+            self.queue.put_back(flight.unit)
             self.reporter.report("returned", flight, answer)
         elif answer.status in (STORE, CORPUS):
             self.fatal = self.fatal or answer
         else:
             self.reporter.ended(flight, answer)
 
-    def _record(self, unit: Trajectory, status: str, reason: str, seconds: float = 0.0) -> Answer:
+    def _record(self, unit: Trajectory, status: str, reason: str) -> Answer:
         """Record the end of a unit whose worker is dead, and with it the process that held the lease."""
         try:
             writer = self.assignments[unit.key].open_unit(unit.key)
@@ -246,7 +239,7 @@ class _Scheduler:
                 writer.missing([m.key for m in unit.measurements])
                 resumed = writer.resume(unit.steps) if unit.steps else None  # its segments in order, the last one's
                 reached = resumed.step if resumed else 0
-                writer.commit([], outcome(unit, status, reason, steps=reached) | {"seconds": seconds})
+                writer.commit([], outcome(unit, status, reason, steps=reached) | {"seconds": 0.0})
         except StoreError as error:
             return Answer(unit.key, STORE, problems=error.issues)
-        return Answer(unit.key, status, reason, seconds)
+        return Answer(unit.key, status, reason)

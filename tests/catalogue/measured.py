@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.corpora import ted_dev, wmt14
+from lnlab.corpora import wmt14
 from lnlab.corpora.vocabulary.tokenizers import learn_tokenizer
 from lnlab.keys import digest
 from lnlab.nn.batch_norm import batch_statistics
@@ -105,10 +105,6 @@ def _of_a_corpus(entry: Entry[Any], roots: Roots) -> Measured:
     for name in (*SMALL["train"], *names, *plain):
         (roots[0] / name).parent.mkdir(exist_ok=True)
         (roots[0] / name).write_text("".join(f"{name} line {n} of ei@@ nes\n" for n in range(20)))
-    (roots[0] / "iwslt_ted").mkdir(exist_ok=True)
-    for name in ted_dev.TED_DEV_FILES:
-        said = "".join(f'<seg id="{n}"> {name}, Line {n} &amp; {n * "more "}</seg>\n' for n in range(20))
-        (roots[0] / "iwslt_ted" / name).write_text(f'<mteval><srcset><doc docid="1">{said}</doc></srcset></mteval>')
     corpus = built(entry)(roots)
     return {}, {"text": corpus.digest}
 

@@ -289,11 +289,11 @@ def test_list_finds_the_probe_of_a_measured_quantity(lnlab, console):
 
 
 def test_list_of_corpora_has_labelled_sentences_and_running_text_and_says_whose_each_is(lnlab, console):
-    console("list", "corpus", "ted_dev")
-    assert lnlab("list", "corpus", "ted_dev", "--json").json["citation"].startswith("Cettolo et al. 2012, WIT3")
+    console("list", "corpus", "iwslt14")
+    assert lnlab("list", "corpus", "iwslt14", "--json").json["citation"].startswith("Cettolo et al. 2014, Report")
     assert "licence" not in lnlab("list", "placement", "mix", "--json").json
     listed = {(row["kind"], row["name"]) for row in lnlab("list", "corpus", "--json").json}
-    assert listed >= {("corpus", "ted_dev"), ("labelled_corpus", "labelled_table"), ("text_corpus", "text")}
+    assert listed >= {("corpus", "iwslt14"), ("labelled_corpus", "labelled_table"), ("text_corpus", "text")}
     assert "labelled_corpus labelled_table" in lnlab("list", "corpus", "labelled_table").out
 
 

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from lnlab.corpora.corpus import corpora
+from lnlab.corpora.files.wit3 import set_names
 from lnlab.corpora.iwslt14 import FOLDERS, PREPARED_FILES, RELEASE_FILES, SETS, iwslt14
-from lnlab.corpora.ted_dev import TED_DEV_FILES as SETS_ALONE
 from lnlab.errors import CorpusError
 
 
@@ -167,14 +167,8 @@ def test_its_key_follows_the_content_of_the_release_and_prepared_text_comes_befo
 
 
 @pytest.mark.data
-def test_where_test_sets_alone_are_there_the_small_corpus_is_offered(ted_root):
-    with pytest.raises(CorpusError, match=r"train\.tags\.de-en\.de and train\.tags\.de-en\.en.*`corpus: ted_dev`"):
-        iwslt14((ted_root,))
-
-
-@pytest.mark.data
 def test_the_real_test_sets_are_read_as_part_of_the_release(ted_root, released):
     """887 + 1,565 + 1,433 + 1,700 segments, which with the 1,165 of TEDX.dev2012 are the 6,750 of the literature."""
-    for name in SETS_ALONE:
+    for name in set_names("TED.dev2010", "TED.tst2010", "TED.tst2011", "TED.tst2012"):
         shutil.copyfile(ted_root / "iwslt_ted" / name, released / "iwslt14/de-en" / f"IWSLT14.{name}")
     assert len(iwslt14((released,)).splits["test"]) == 887 + 3 + 1_565 + 1_433 + 1_700

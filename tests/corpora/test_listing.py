@@ -8,7 +8,6 @@ from lnlab.corpora import (
     financial_phrasebank,
     iwslt14,
     multi30k,
-    ted_dev,
     toy_finance,
     toy_german_english,
     wmt14,
@@ -34,7 +33,7 @@ def by_name(roots):
 
 def test_every_named_corpus_is_listed_with_its_licence():
     found = by_name(())
-    files = (iwslt14, multi30k, ted_dev, toy_german_english, wmt14, financial_phrasebank, toy_finance)
+    files = (iwslt14, multi30k, toy_german_english, wmt14, financial_phrasebank, toy_finance)
     assert set(found) >= {module.__name__.rpartition(".")[2] for module in (*files, bert_base_uncased)}
     assert "parallel_text" not in found
     assert all(each.licence and each.citation for each in found.values())
@@ -64,7 +63,6 @@ def test_a_present_corpus_says_where_it_lies_and_how_large_it_is_and_is_absent_w
     ("name", "where", "folder", "fetchable", "size"),
     [
         ("multi30k", "multi30k_root", "multi30k", True, 637_044 + 568_929 + 24_681 + 21_650 + 22_890 + 21_077),
-        ("ted_dev", "ted_root", "iwslt_ted", False, None),
         ("financial_phrasebank", "phrasebank_root", "financial_phrasebank", False, 299_636 + 671_355),
         ("bert_base_uncased", "bert_root", "bert_base_uncased", True, bert_base_uncased.REMOTE.size),
     ],
@@ -73,7 +71,7 @@ def test_the_real_files_are_found(name, where, folder, fetchable, size, request)
     root = request.getfixturevalue(where)
     found = by_name((root,))[name]
     assert (found.state, found.fetchable, found.folder) == ("present", fetchable, str((root / folder).resolve()))
-    assert found.size == (size or sum((root / folder / each).stat().st_size for each in ted_dev.TED_DEV_FILES))
+    assert found.size == size
 
 
 def test_a_corpus_or_a_vocabulary_is_fetched_to_where_specs_find_it(server, root, monkeypatch):
@@ -91,7 +89,7 @@ def test_a_corpus_or_a_vocabulary_is_fetched_to_where_specs_find_it(server, root
     assert by_name((root / "own",))["bert_base_uncased"].state == "present"
 
 
-@pytest.mark.parametrize("name", ["iwslt14", "ted_dev", "wmt14", "financial_phrasebank"])
+@pytest.mark.parametrize("name", ["iwslt14", "wmt14", "financial_phrasebank"])
 def test_what_cannot_be_fetched_says_where_it_is_to_be_had(name):
     source = by_name(())[name].source
     assert "https://" in source

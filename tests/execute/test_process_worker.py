@@ -94,18 +94,6 @@ def test_a_process_that_dies_of_nothing_to_do_concerns_no_task(workers, number):
         assert workers.submit(abs, -3).result(60) == 3
 
 
-def test_a_task_that_takes_too_long_from_its_beginning_ends_with_its_process(workers):
-    workers.submit(slept, 0.0).result(60)  # the process has imported this file
-    assert [f.result(60) for f in [workers.submit(slept, 0.4, 0.8) for _ in range(4)]] == [0.4] * 4
-    pid = workers.submit(own_pid, None).result(60)
-    with pytest.raises(TimeoutError):
-        workers.submit(slept, 60, 0.2).result(60)
-    assert workers.submit(own_pid, None).result(60) != pid
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-    assert workers.submit(slept, 0.1, 5.0).result(60) == 0.1
-
-
 def test_what_a_task_raises_is_raised_and_the_process_goes_on(workers):
     pid = workers.submit(own_pid, None).result(60)
     with pytest.raises(TypeError, match="bad operand") as caught:

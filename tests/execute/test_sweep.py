@@ -106,14 +106,6 @@ def test_a_unit_that_kills_two_workers_finishes_with_the_third(run, store, unit_
     assert len(read_trajectory(store.root, unit.key).records) == 1
 
 
-def test_a_unit_that_takes_too_long_has_timed_out(run, store, unit_of):
-    slow, quick = unit_of(1, {"kind": "sleep", "seconds": 60}), unit_of(2, "sleep")
-    tally, _ = run([slow, quick], timeout=0.5)
-    assert tally.ended == {"finished": 1, "timed_out": 1}
-    assert read_trajectory(store.root, slow.key).records[0].outcome["reason"] == "stopped after 0.5 s"
-    assert store.open_unit(slow.key)
-
-
 def test_an_absent_corpus_is_said_once_before_any_work(run, store, unit_of, golden):
     units = [unit_of(1, "norm"), unit_of(2, "norm", task={"absent": True}), unit_of(3, "norm", task={"absent": True})]
     with golden.raises(CorpusError):
@@ -209,12 +201,12 @@ def test_a_free_worker_takes_the_next_unit_while_another_is_still_at_work(run, u
 def test_a_pool_that_breaks_hands_its_units_to_the_next(run, store, unit_of, monkeypatch, golden):
     broken, submit = [], Workers.submit
 
-    def once(self, task, given, timeout=None, **options):
+    def once(self, task, given, **options):
         if task is work and not broken:
             broken.append(Future())
             broken[0].set_exception(BrokenProcessPool("All workers expired"))
             return broken[0]
-        return submit(self, task, given, timeout, **options)
+        return submit(self, task, given, **options)
 
     monkeypatch.setattr(Workers, "submit", once)
     units = [unit_of(seed, "norm") for seed in range(3)]
@@ -225,7 +217,7 @@ def test_a_pool_that_breaks_hands_its_units_to_the_next(run, store, unit_of, mon
 
 
 def test_where_no_worker_can_be_started_for_long_the_sweep_ends_and_says_so(run, store, unit_of, monkeypatch):
-    def never(self, task, given, timeout=None, **options):
+    def never(self, task, given, **options):
         future = Future()
         future.set_exception(BrokenProcessPool("no process can be started: Cannot allocate memory"))
         return future

@@ -15,9 +15,7 @@ class ThisProcess:
     count: int
     gpus: Sequence[str] = ()
 
-    def submit(
-        self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
-    ) -> Future[Any]:
+    def submit(self, task: Callable[[Any], Any], argument: Any, *, worker: int = 1) -> Future[Any]:
         future: Future[Any] = Future()
         try:
             future.set_result(task(argument))

@@ -38,7 +38,6 @@ class Misbehaviour:
     probe: Mapping[str, Any]
     status: str
     reason: str
-    timeout: float | None = None
 
 
 def misbehave(folder: Path, full: bool, kinds: list[Misbehaviour]) -> Tally:
@@ -54,7 +53,7 @@ def misbehave(folder: Path, full: bool, kinds: list[Misbehaviour]) -> Tally:
             bad = unit_of(100 + number, kind.probe)
             units = [*good, bad]
             rng.shuffle(units)
-            ended = sweep(units, store.open_unit, toy_pieces.load, workers=2, timeout=kind.timeout)
+            ended = sweep(units, store.open_unit, toy_pieces.load, workers=2)
             tally.add([f"{kind.name}: {loss}" for loss in _losses(store, kind, bad, expected, ended.ended)])
     tally.notes.append("; ".join(kind.name for kind in kinds))
     return tally
@@ -108,11 +107,10 @@ register(
     ],
 )
 register(
-    "a worker without memory, or that hangs",
+    "a worker without memory",
     [
         Misbehaviour("more memory than the process may have", {"kind": "allocate"}, "out_of_memory", "memory"),
         Misbehaviour("MemoryError", {"kind": "fail", "how": "memory"}, "out_of_memory", "MemoryError"),
-        Misbehaviour("hangs", {"kind": "sleep", "seconds": 600.0}, "timed_out", "stopped after", timeout=2.0),
     ],
 )
 register(

@@ -26,7 +26,7 @@ ORIGIN = (
 )
 LICENCE = "CC BY-NC-ND (TED talks)"
 TRAIN_FILES = ("train.tags.de-en.de", "train.tags.de-en.en")
-_FOLDERS = ("iwslt14/de-en", "iwslt14", "de-en", "iwslt_ted")
+_FOLDERS = ("iwslt14/de-en", "iwslt14", "de-en")
 _ARCHIVES = ("iwslt14/de-en.tgz", "de-en.tgz")
 PREFIXES = ("IWSLT14.", "IWSLT16.", "")
 PREFIX = re.compile(r"IWSLT\d\d\.(?=TEDX?\.)")
