@@ -105,8 +105,6 @@ def rows_of_probe(registry: Registry[Callable[..., Iterator[Row]]], choice: Choi
         made = frame(facts.table, rows)
         if "value" in made.columns and made["value"].null_count():
             raise ValueError("it has no value")
-        if "value" in made.columns and made.drop("value").is_duplicated().any():
-            raise ValueError("another row is of the same quantity and site")
     except (ValueError, TypeError, PolarsError) as error:
         what = f"the probe '{choice['kind']}' yields a row that does not fit its table: {str(error).splitlines()[0]}"
         raise LabError(Issue("failed", "", what, "yield the columns of the table, with numbers as value")) from error

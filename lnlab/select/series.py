@@ -208,7 +208,12 @@ def _refuse_ambiguous(results: Results, rows: pl.DataFrame, over: str | None) ->
             Issue("ambiguous", "of", f"{count}: {'; '.join(differing)}", "select one of each, or name one as 'over'")
         )
     raise LabError(
-        Issue("duplicate", "of", f"{count} of the same quantity and site", "two probes measured it; keep one of them")
+        Issue(
+            "duplicate",
+            "of",
+            f"{count} of the same quantity and site",
+            "measured twice; keep one of them",
+        )
     )
 
 

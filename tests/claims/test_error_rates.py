@@ -28,7 +28,7 @@ from lnlab.claims.student import judge_sample
 from lnlab.select.series import SeedSeries
 from tests.claims import error_rates
 
-REPEATS = 1000
+REPEATS = 2000
 SHAPES = ("gaussian", "log-normal", "t3", "bimodal")
 DECISIVE = ("supported", "contradicted")
 
