@@ -102,7 +102,7 @@ def test_a_claim_and_a_section_of_other_rows_of_a_kept_quantity_are_judged_and_d
     text = text.replace("tensor: w2, layer: last", "tensor: w1, layer: last")
     spec.write_text(text)
     assert lnlab("report", "--from", "reports/tiny").code == 0
-    (copy / "figures" / "figure-2.svg").unlink()
+    (copy / "figures" / "figure-1.svg").unlink()
     row = verdicts(copy)["far_above"]
     assert (row["verdict"], row["n"]) == ("contradicted", 3)
     spec.write_text(text.replace("quantity: gradient_norm, where: {tensor: w1}", "quantity: sharpness"))

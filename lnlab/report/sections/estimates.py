@@ -78,9 +78,7 @@ def estimates(
     )
     levels = sorted({verdict.level for verdict in drawn.values()}, reverse=True)
     covers = " to ".join(map(coverage_text, (levels[0], levels[-1])[: len(levels)]))
-    bars = (
-        f"bar: {covers} interval" if len(levels) == 1 else f"bars: intervals of {covers}, each at the level of its look"
-    )
+    bars = f"bar: {covers} interval" if len(levels) == 1 else f"bars: intervals of {covers}, those that decided"
     figure = Dots(
         data=data,
         title=even_lines(called, _TITLE),
