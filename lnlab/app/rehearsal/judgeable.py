@@ -143,7 +143,7 @@ def seeds_judged(plan: "Plan", text: "ClaimText", claim: "Choice") -> list[int]:
     """The seeds that a claim is judged on."""
     run_seeds = plan.experiment.seeds_of_claim(text.id) or plan.experiment.seeds
     seeds = (claim.get("of") or {}).get("seed", run_seeds)
-    named = seeds if isinstance(seeds, list | tuple) else [seeds]
+    named = set(seeds) if isinstance(seeds, list | tuple) else {seeds}
     return [seed for seed in dict.fromkeys(run_seeds) if seed in named]
 
 
