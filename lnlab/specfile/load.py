@@ -161,6 +161,6 @@ def _text(path: Path, content: bytes) -> str:
 
 def text_states_results(text: str) -> bool:
     """Whether the text of a spec has the key ``results``. Of a block it is seen without reading the rest."""
-    if text.lstrip().startswith("{"):
+    if re.match(r"(?:\s|#.*\n|---)*\{", text):
         return "results" in parse_leniently(text, Path())[0].data
     return re.search(r"(?m)^([\"']?)results\1\s*:", text) is not None

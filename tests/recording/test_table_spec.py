@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
 
 
 def test_it_may_be_written_as_json_or_with_quoted_keys(folder, lnlab):
-    (folder / "flow.yaml").write_text(json.dumps(YAML(typ="safe").load(SPEC)))
+    (folder / "flow.yaml").write_text("# as written by a program\n---\n" + json.dumps(YAML(typ="safe").load(SPEC)))
     (folder / "quoted.yaml").write_text(SPEC.replace("results:", '"results":'))
     for name in ("flow.yaml", "quoted.yaml"):
         assert lnlab(folder, "check", name)[:2] == (0, f"{name}: ok: 20 runs, 4 variants, 2 claims\n")
