@@ -27,13 +27,13 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name cost
     from lnlab.app.reviewing import review as review
     from lnlab.app.spec import Spec as Spec
     from lnlab.errors import LabError as LabError
-    from lnlab.own_model.checkpoints import measure_checkpoints as measure_checkpoints
-    from lnlab.own_model.measured import Measurements as Measurements
-    from lnlab.own_model.measuring import measure_model as measure
-    from lnlab.own_model.opening import from_frame as from_frame
-    from lnlab.own_model.opening import open_runs as open_runs
-    from lnlab.recorded.readers import read_table as read_table
-    from lnlab.recording.recorder import Recorder as Recorder
+    from lnlab.outside.foreign_runs.readers import read_table as read_table
+    from lnlab.outside.own_model.checkpoints import measure_checkpoints as measure_checkpoints
+    from lnlab.outside.own_model.measured import Measurements as Measurements
+    from lnlab.outside.own_model.measuring import measure_model as measure
+    from lnlab.outside.own_model.opening import from_frame as from_frame
+    from lnlab.outside.own_model.opening import open_runs as open_runs
+    from lnlab.outside.recorder.recorder import Recorder as Recorder
 
 __all__ = [
     "LabError",
@@ -59,13 +59,13 @@ _HOMES = {
     **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results", "run")},
     "review": ("lnlab.app.reviewing", "review"),
     "Spec": ("lnlab.app.spec", "Spec"),
-    "measure": ("lnlab.own_model.measuring", "measure_model"),
-    "Measurements": ("lnlab.own_model.measured", "Measurements"),
-    "measure_checkpoints": ("lnlab.own_model.checkpoints", "measure_checkpoints"),
-    "from_frame": ("lnlab.own_model.opening", "from_frame"),
-    "open_runs": ("lnlab.own_model.opening", "open_runs"),
-    "read_table": ("lnlab.recorded.readers", "read_table"),
-    "Recorder": ("lnlab.recording.recorder", "Recorder"),
+    "measure": ("lnlab.outside.own_model.measuring", "measure_model"),
+    "Measurements": ("lnlab.outside.own_model.measured", "Measurements"),
+    "measure_checkpoints": ("lnlab.outside.own_model.checkpoints", "measure_checkpoints"),
+    "from_frame": ("lnlab.outside.own_model.opening", "from_frame"),
+    "open_runs": ("lnlab.outside.own_model.opening", "open_runs"),
+    "read_table": ("lnlab.outside.foreign_runs.readers", "read_table"),
+    "Recorder": ("lnlab.outside.recorder.recorder", "Recorder"),
     "LabError": ("lnlab.errors", "LabError"),
 }
 """Public names: the module that defines each, imported on first use, and its name there."""

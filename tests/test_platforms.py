@@ -28,7 +28,7 @@ import importlib, warnings
 import lnlab
 failed = []
 for module in pkgutil.walk_packages(lnlab.__path__, "lnlab."):
-    if module.name.startswith("lnlab.recording.") or module.name == "lnlab.__main__":
+    if module.name.startswith("lnlab.outside.recorder.") or module.name == "lnlab.__main__":
         continue
     try:
         importlib.import_module(module.name)

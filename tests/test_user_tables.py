@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.errors import LabError
-from lnlab.recorded.readers import read_tables
+from lnlab.outside.foreign_runs.readers import read_tables
 from lnlab.user_tables import read_columns
 
 ROWS = [("a good day", "pos"), ("ein schöner Tag, ja", "neg"), ('said "no"; twice', "pos"), ("x|y\tz", "neg")]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lnlab.app.planning.summary import PlanSummary
     from lnlab.app.spec_runs import Run
     from lnlab.claims.verdicts import Verdicts
-    from lnlab.own_model.measured import Measurements
+    from lnlab.outside.own_model.measured import Measurements
     from lnlab.report.write import Report
 
 

@@ -19,7 +19,7 @@ from lnlab.printable import FORMULA_STARTS, shown_path
 if TYPE_CHECKING:
     import polars as pl
 
-    from lnlab.own_model.measured import Measurements
+    from lnlab.outside.own_model.measured import Measurements
     from lnlab.tables import Results
 
 WRITTEN_FORMATS = (".parquet", ".csv", ".json")
@@ -40,7 +40,7 @@ def recorded_measurements(path: Path) -> "Measurements | None":
         LabError: it cannot be read.
     """
     if path.is_dir():
-        from lnlab.recorded.folder import RUN_FILE
+        from lnlab.outside.foreign_runs.folder import RUN_FILE
         from lnlab.report.contents import is_report
 
         if is_report(path):
@@ -48,7 +48,7 @@ def recorded_measurements(path: Path) -> "Measurements | None":
             from lnlab.report.folder import read_folder
 
             return ReportedRuns(path, *read_folder(path)).measurements()
-        from lnlab.own_model.opening import open_runs
+        from lnlab.outside.own_model.opening import open_runs
 
         # A text is a pattern: a star or a bracket in the name of the folder is meant as it is.
         inner = [path] if (path / RUN_FILE).is_file() else f"{escape(os.fspath(path))}/*"

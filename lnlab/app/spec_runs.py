@@ -12,7 +12,7 @@ from lnlab.app.running import failed_runs
 from lnlab.app.stored_plans import stored_plan
 from lnlab.errors import ReportError, StoreError
 from lnlab.issues import Issue
-from lnlab.own_model.measured import Measurements
+from lnlab.outside.own_model.measured import Measurements
 from lnlab.report.drawing import WHOLE_REPORT, Drawing
 
 if TYPE_CHECKING:

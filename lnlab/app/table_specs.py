@@ -8,7 +8,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 
 if TYPE_CHECKING:
-    from lnlab.own_model.table_spec import TableSpec
+    from lnlab.outside.own_model.table_spec import TableSpec
 
 
 def states_results(path: Path, text: str | None = None) -> bool:
@@ -35,7 +35,7 @@ def table_spec(path: Path, text: str | None = None) -> "TableSpec":
     Raises:
         LabError: as ``own_model.table_spec.read_table_spec``.
     """
-    from lnlab.own_model.table_spec import read_table_spec
+    from lnlab.outside.own_model.table_spec import read_table_spec
 
     return read_table_spec(path, text)
 

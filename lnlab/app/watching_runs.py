@@ -14,8 +14,8 @@ from lnlab.app.request import open_store
 from lnlab.app.watching import WatchedCurve, WatchedRun, watched_run
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.recorded.folder import RUN_FILE, TAIL_FILE
-from lnlab.recorded.runs import UNCLOSED, RecordedRun, read_run, run_label
+from lnlab.outside.foreign_runs.folder import RUN_FILE, TAIL_FILE
+from lnlab.outside.foreign_runs.runs import UNCLOSED, RecordedRun, read_run, run_label
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan

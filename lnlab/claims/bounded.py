@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from lnlab.keys import Json
-from lnlab.measured.bounded import FRACTIONS
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.reductions import RATIO_REDUCTIONS, Reduction
+from lnlab.vocabulary.bounded import FRACTIONS
 
 
 def is_fraction(of: Mapping[str, Json], reduce: Reduction | None = None) -> bool:

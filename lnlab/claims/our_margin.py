@@ -5,9 +5,9 @@ from typing import Any
 
 from lnlab.claims.region import Region
 from lnlab.claims.verdict_details import Detail
-from lnlab.measured.vocabulary import MEASURED
 from lnlab.select.quantity import quantities
 from lnlab.select.selection import value_list
+from lnlab.vocabulary.quantities import MEASURED
 
 _ONE_WAY = ("value", "difference", "ratio")
 """Measures whose numbers are better where those of their quantity are: not an exponent, nor an effect on an effect."""

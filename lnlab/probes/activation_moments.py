@@ -12,12 +12,12 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.measured.hidden_states import ACTIVATION_MOMENTS
 from lnlab.nn.sites import Site
 from lnlab.probes.probe import State, once, probes
 from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
+from lnlab.vocabulary.hidden_states import ACTIVATION_MOMENTS
 
 _QUANTITIES = tuple(ACTIVATION_MOMENTS)
 

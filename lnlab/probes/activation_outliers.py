@@ -10,13 +10,13 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.measured.hidden_states import ACTIVATION_OUTLIERS
 from lnlab.nn.sites import Site, activations
 from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.stream_sums import forward_activations
 from lnlab.probes.support.token_masks import stream_masks
 from lnlab.tables import Row
+from lnlab.vocabulary.hidden_states import ACTIVATION_OUTLIERS
 
 _KURTOSIS, _LARGEST = ACTIVATION_OUTLIERS
 

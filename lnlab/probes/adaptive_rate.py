@@ -17,13 +17,13 @@ from torch import Tensor
 from lnlab.curvature.preconditioned import second_moment
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.adam_moments import ADAPTIVE_RATE
 from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import noise_masks, resolved_entries, unresolved_shares
 from lnlab.probes.support.known_sites import at_all_sites, of_the_model, parameter_sites
 from lnlab.probes.support.training_state import require
 from lnlab.tables import Row
+from lnlab.vocabulary.adam_moments import ADAPTIVE_RATE
 
 _QUANTITIES = tuple(ADAPTIVE_RATE)
 _NEAR = 10

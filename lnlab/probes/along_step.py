@@ -15,12 +15,12 @@ from typing import Annotated
 import torch
 from pydantic import Field
 
-from lnlab.measured.curvature import ALONG_STEP
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.known_sites import along_a_line, of_the_model
 from lnlab.probes.support.next_update_loss import NextUpdateLoss, joint_norm
 from lnlab.probes.support.training_state import next_rate
 from lnlab.tables import Row
+from lnlab.vocabulary.curvature import ALONG_STEP
 
 LOSS, CHANGE = "loss_along_step", "gradient_change_along_step"
 Positive = Annotated[float, Field(gt=0)]

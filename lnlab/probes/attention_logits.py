@@ -12,11 +12,11 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.measured.attention import ATTENTION_LOGITS
 from lnlab.probes.probe import State, once, probes
 from lnlab.probes.support.attention_calls import AttentionCall, reduced_calls
 from lnlab.probes.support.known_sites import attention_heads
 from lnlab.tables import Row
+from lnlab.vocabulary.attention import ATTENTION_LOGITS
 
 _LARGEST, _ENTROPY = ATTENTION_LOGITS
 

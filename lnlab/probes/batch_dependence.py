@@ -15,7 +15,6 @@ from pydantic import Field
 from torch import Tensor
 from torch.func import functional_call
 
-from lnlab.measured.norms import BATCH_DEPENDENCE
 from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.modes import in_mode
 from lnlab.probes.probe import State, probes
@@ -23,6 +22,7 @@ from lnlab.probes.support.float64_copy import doubles
 from lnlab.probes.support.known_sites import of_the_model
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
+from lnlab.vocabulary.norms import BATCH_DEPENDENCE
 
 _QUANTITIES: Mapping[str, bool] = {"batch_dependence": False, "batch_dependence_in_use": True}
 """Whether norms over a batch use their running statistics."""

@@ -9,11 +9,11 @@ from typing import Literal
 
 import torch
 
-from lnlab.measured.training import BATCH_EVALUATION_CURVES
 from lnlab.nn.modes import in_mode
 from lnlab.probes.evaluation import scored
 from lnlab.probes.probe import State, probes
 from lnlab.tables import Row
+from lnlab.vocabulary.training import BATCH_EVALUATION_CURVES
 
 _QUANTITIES = dict(zip(("nll", "accuracy"), BATCH_EVALUATION_CURVES, strict=True))
 

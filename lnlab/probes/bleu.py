@@ -8,13 +8,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lnlab.measured.training import BLEU
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.known_sites import of_the_model
 from lnlab.probes.support.translating import Alpha, Beam, Number, Offset, Slope, Split, prefixes_read, translations_of
 from lnlab.tables import Row
 from lnlab.tasks.bleu import Words, bleu_of, sentence_bleu
 from lnlab.tasks.decoding import Penalty, Search
+from lnlab.vocabulary.training import BLEU
 
 
 @probes.register(

@@ -13,7 +13,6 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from lnlab.measured.hidden_states import COORDINATE_SIZE
 from lnlab.nn.attention import DotProductAttention
 from lnlab.nn.sites import Site, activations
 from lnlab.nn.transformer import stacks
@@ -23,6 +22,7 @@ from lnlab.probes.support.token_masks import token_masks
 from lnlab.probes.support.training_state import initial
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
+from lnlab.vocabulary.hidden_states import COORDINATE_SIZE
 
 _SIZE, _CHANGE = COORDINATE_SIZE
 

@@ -9,13 +9,13 @@ only by rounding noise and are left out (``rounding``).
 import math
 from collections.abc import Iterator
 
-from lnlab.measured.parameters import DISPLACEMENT
 from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import last_noise_masks, resolved_entries, unresolved_shares
 from lnlab.probes.support.known_sites import at_all_sites, of_the_model, parameter_sites
 from lnlab.probes.support.training_state import initial
 from lnlab.tables import Row
+from lnlab.vocabulary.parameters import DISPLACEMENT
 
 _QUANTITIES = tuple(DISPLACEMENT)
 

@@ -9,11 +9,11 @@ from typing import Literal
 
 import torch
 
-from lnlab.measured.training import EVALUATION_CURVES
 from lnlab.probes.probe import State, probes
 from lnlab.specfile.columns import EVALUATED
 from lnlab.tables import Row
 from lnlab.tasks.task import ENOUGH_BATCHES
+from lnlab.vocabulary.training import EVALUATION_CURVES
 
 
 @probes.register(

@@ -24,7 +24,6 @@ from torch.nn.functional import layer_norm
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.outputs import FUTURE_DEPENDENCE
 from lnlab.nn.transformer import stacks
 from lnlab.probes.batch_dependence import relative_distance, single_sentence
 from lnlab.probes.probe import State, evaluating, probes
@@ -32,6 +31,7 @@ from lnlab.probes.support.float64_copy import doubles
 from lnlab.probes.support.known_sites import of_the_model
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
+from lnlab.vocabulary.outputs import FUTURE_DEPENDENCE
 
 
 @probes.register(

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.gradients import GRADIENT_HISTOGRAM
 from lnlab.nn.sites import Site, separated, values_by_site
 from lnlab.probes.probe import State, probes, reads_next_update, with_gradient
 from lnlab.probes.stream_gradient import site_gradients
@@ -22,6 +21,7 @@ from lnlab.probes.support.octaves import counts, entry_histogram, histogram_rows
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.probes.support.training_state import mean_gradient, next_update_gradient
 from lnlab.tables import Row
+from lnlab.vocabulary.gradients import GRADIENT_HISTOGRAM
 
 QUANTITY = "gradient_size"
 

@@ -16,12 +16,12 @@ from typing import Annotated, Literal
 import torch
 from pydantic import Field
 
-from lnlab.measured.gradients import GRADIENT_NOISE
 from lnlab.probes.gradient_norm import frobenius_norms
 from lnlab.probes.probe import State, evaluating, probes, with_gradient
 from lnlab.probes.support.known_sites import of_the_model
 from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 from lnlab.tables import Row
+from lnlab.vocabulary.gradients import GRADIENT_NOISE
 
 _SIGNAL, _NOISE, _SCALE = GRADIENT_NOISE
 

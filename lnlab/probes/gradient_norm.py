@@ -20,7 +20,6 @@ from torch import Tensor
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.gradients import GRADIENT_NORM
 from lnlab.nn.sites import Site, addressed, separated, values_by_site
 from lnlab.probes.probe import State, evaluating, probes, reads_next_update, with_gradient
 from lnlab.probes.rounding import noise_masks
@@ -29,6 +28,7 @@ from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 from lnlab.probes.support.training_state import next_update_gradient
 from lnlab.registry import Choice
 from lnlab.tables import Row
+from lnlab.vocabulary.gradients import GRADIENT_NORM
 
 SAFE = (1e-10, 1e18)
 """Norms whose squares, and those of all entries that matter, are normal float32 numbers."""

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.gradients import GRADIENT_RECURSION
 from lnlab.nn.placements import Post, Pre
 from lnlab.nn.site import Site
 from lnlab.nn.transformer import Stack, stacks
@@ -23,6 +22,7 @@ from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.probes.support.recursions import ResidualBlock, product_form, separated_form, sum_form, without_attention
 from lnlab.tables import Row
+from lnlab.vocabulary.gradients import GRADIENT_RECURSION
 
 Form = Callable[[Sequence[ResidualBlock], Tensor], list[Tensor]]
 Passage = list[tuple[Any, ...]]

@@ -11,13 +11,13 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.measured.hidden_states import INPUT_NORM
 from lnlab.nn.data import input_norms
 from lnlab.nn.sites import Site
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.tables import Row
+from lnlab.vocabulary.hidden_states import INPUT_NORM
 
 _QUANTITIES = tuple(INPUT_NORM)
 

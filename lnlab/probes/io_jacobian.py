@@ -14,7 +14,6 @@ from pydantic import Field
 from torch import Generator, Tensor, nn
 from torch.func import functional_call
 
-from lnlab.measured.outputs import IO_JACOBIAN
 from lnlab.nn.sites import Site
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
@@ -22,6 +21,7 @@ from lnlab.probes.support.float64_copy import doubles, forward_differentiable
 from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
+from lnlab.vocabulary.outputs import IO_JACOBIAN
 
 _AT_ONCE = 256
 

@@ -13,12 +13,12 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.measured.hidden_states import NORM_CONCENTRATION
 from lnlab.nn.sites import Site, activations
 from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.token_masks import stream_masks
 from lnlab.tables import Row
+from lnlab.vocabulary.hidden_states import NORM_CONCENTRATION
 
 WIDTH = 512
 """The width of the paper's models."""

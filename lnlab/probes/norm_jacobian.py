@@ -16,13 +16,13 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.measured.norms import NORM_JACOBIAN
 from lnlab.nn.sites import Site, separated
 from lnlab.nn.transformer import Layer, stacks
 from lnlab.probes.probe import State, evaluating, probes, with_gradient
 from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
+from lnlab.vocabulary.norms import NORM_JACOBIAN
 
 _QUANTITIES = tuple(NORM_JACOBIAN)
 

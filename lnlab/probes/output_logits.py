@@ -13,10 +13,10 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.corpora.vocabulary.tokenizers import PAD
-from lnlab.measured.outputs import OUTPUT_LOGITS
 from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.support.known_sites import of_the_model
 from lnlab.tables import Row
+from lnlab.vocabulary.outputs import OUTPUT_LOGITS
 
 _MEAN, _SIZE, _LARGEST = OUTPUT_LOGITS
 

@@ -17,7 +17,6 @@ from torch.func import functional_call
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.outputs import OUTPUT_PERTURBATION
 from lnlab.nn.site import Site
 from lnlab.nn.sites import weights
 from lnlab.nn.transformer import stacks
@@ -30,6 +29,7 @@ from lnlab.randomness import Draw
 from lnlab.registry import Choice
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
+from lnlab.vocabulary.outputs import OUTPUT_PERTURBATION
 
 _Size = Annotated[float, Field(gt=0)] | None
 _STEPS = ("random", "random_relative", "gradient", "gradient_relative")

@@ -6,11 +6,11 @@ computation is in float64.
 
 from collections.abc import Iterator
 
-from lnlab.measured.parameters import PARAMETER_SIZE
 from lnlab.nn.sites import parameter_uses
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.known_sites import at_all_sites, parameter_sites
 from lnlab.tables import Row
+from lnlab.vocabulary.parameters import PARAMETER_SIZE
 
 _QUANTITIES = tuple(PARAMETER_SIZE)
 

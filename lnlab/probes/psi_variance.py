@@ -21,13 +21,13 @@ from torch import Generator, Tensor, nn
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.adam_moments import PSI_VARIANCE
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.known_sites import PlacesByQuantity
 from lnlab.randomness import Draw
 from lnlab.rectification import rectification
 from lnlab.registry import Choice
 from lnlab.tables import Row
+from lnlab.vocabulary.adam_moments import PSI_VARIANCE
 
 _Beta = Annotated[float, Field(gt=0, lt=1)]
 _FEWEST = 10

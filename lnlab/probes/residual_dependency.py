@@ -21,7 +21,6 @@ from torch import Tensor, nn
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.hidden_states import RESIDUAL_DEPENDENCY
 from lnlab.nn.fixup import Shift
 from lnlab.nn.sites import Site, Stream, activations, norms_beside
 from lnlab.nn.transformer import Layer, Stack, stacks
@@ -30,6 +29,7 @@ from lnlab.probes.support.known_sites import PlacesByQuantity, at_all_sites, str
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.registry import Choice
 from lnlab.tables import Row
+from lnlab.vocabulary.hidden_states import RESIDUAL_DEPENDENCY
 
 
 def _places(model: nn.Module, choice: Choice) -> PlacesByQuantity:

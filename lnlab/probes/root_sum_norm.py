@@ -12,13 +12,13 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.measured.norms import ROOT_SUM_NORM
 from lnlab.nn.sites import Site
 from lnlab.probes.norm_jacobian import norm_modules, record_norms
 from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
+from lnlab.vocabulary.norms import ROOT_SUM_NORM
 
 
 @probes.register(

@@ -18,7 +18,6 @@ from lnlab.curvature.preconditioned import Preconditioned, settled_diagonal
 from lnlab.curvature.sharpness import lanczos_sharpness
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.curvature import SHARPNESS
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.rounding import noise_masks, without_noise
 from lnlab.probes.support.known_sites import of_the_model
@@ -29,6 +28,7 @@ from lnlab.probes.support.scopes import parameters_of
 from lnlab.registry import Choice
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
+from lnlab.vocabulary.curvature import SHARPNESS
 
 Coordinates = Literal["own", "adam", "adam_at_rest"]
 _NAMES = {"own": "sharpness", "adam": "adam_sharpness", "adam_at_rest": "adam_sharpness_at_rest"}

@@ -15,7 +15,6 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.measured.norms import STATISTICS_DISCREPANCY
 from lnlab.nn.batch_norm import BatchNorm
 from lnlab.nn.modes import in_mode
 from lnlab.nn.pooled import masked_moments
@@ -24,6 +23,7 @@ from lnlab.probes.norm_jacobian import norm_modules
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.known_sites import at_all_sites, of_the_model
 from lnlab.tables import Row
+from lnlab.vocabulary.norms import STATISTICS_DISCREPANCY
 
 _QUANTITIES = tuple(STATISTICS_DISCREPANCY)
 

@@ -17,13 +17,13 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.measured.gradients import STREAM_GRADIENT
 from lnlab.nn.sites import Site, separated
 from lnlab.probes.probe import State, probes, with_gradient
 from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
+from lnlab.vocabulary.gradients import STREAM_GRADIENT
 
 
 @probes.register(

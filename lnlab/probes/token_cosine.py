@@ -16,11 +16,11 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.measured.hidden_states import TOKEN_COSINE
 from lnlab.probes.probe import State, once, probes
 from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
+from lnlab.vocabulary.hidden_states import TOKEN_COSINE
 
 
 @probes.register(

@@ -17,7 +17,6 @@ from torch.func import functional_call
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.measured.outputs import UPDATE_EFFECT
 from lnlab.nn.site import AddressedModel, Site, first_tensor
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, evaluating, probes
@@ -26,6 +25,7 @@ from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
+from lnlab.vocabulary.outputs import UPDATE_EFFECT
 
 _CHANGE, _AMPLIFICATION = UPDATE_EFFECT
 

@@ -8,12 +8,12 @@ still contains larger past gradients. As 1 is an edge, rounding spreads the firs
 from collections.abc import Iterator
 from typing import Literal
 
-from lnlab.measured.parameters import UPDATE_HISTOGRAM
 from lnlab.probes.gradient_histogram import weight_histograms
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.known_sites import at_all_sites, of_the_model, parameter_sites
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
+from lnlab.vocabulary.parameters import UPDATE_HISTOGRAM
 
 _QUANTITIES = tuple(UPDATE_HISTOGRAM)
 

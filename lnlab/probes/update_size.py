@@ -7,13 +7,13 @@ as the bias of a key, is left out, as its moves are rounding noise (``rounding``
 
 from collections.abc import Iterator
 
-from lnlab.measured.parameters import UPDATE_SIZE
 from lnlab.nn.sites import parameter_uses, values_by_site
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import last_noise_masks, resolved_entries, unresolved_shares
 from lnlab.probes.support.known_sites import at_all_sites, parameter_sites
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
+from lnlab.vocabulary.parameters import UPDATE_SIZE
 
 _QUANTITIES = tuple(UPDATE_SIZE)
 

@@ -5,11 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from lnlab.keys import Json, canonical
-from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Choice, Registry
 from lnlab.specfile.citations import AUTHORED
 from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
 from lnlab.specfile.expressions import named_expressions, named_parts
+from lnlab.vocabulary.quantities import MEASURED
 
 
 def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from lnlab.facts import QuantityWords
 from lnlab.nn.norms import norms
 from lnlab.nn.sites import weights
-from lnlab.own_model.registered import register_model
+from lnlab.outside.own_model.registered import register_model
 from lnlab.probes.probe import State, probes
 from lnlab.tables import Row
 

@@ -16,7 +16,7 @@ from lnlab.committed.registries import load_registries
 from lnlab.compile.work import Trajectory
 from lnlab.execute import registry_loader
 from lnlab.execute.program import build
-from lnlab.own_model import registered
+from lnlab.outside.own_model import registered
 from lnlab.randomness import Draw
 from lnlab.report.folder import read_folder
 from tests.cli.conftest import CommandResult
@@ -249,7 +249,7 @@ MODELS = {
 def test_a_builder_or_a_model_that_is_wrong_is_named(here, name, tmp_path):
     body, message = MODELS[name]
     (tmp_path / "mine.py").write_text(
-        "import torch\nfrom lnlab.own_model.registered import register_model\n\n\n@register_model('wrong')\n"
+        "import torch\nfrom lnlab.outside.own_model.registered import register_model\n\n\n@register_model('wrong')\n"
         + body
         + "\n"
     )

@@ -10,7 +10,7 @@ from torch import nn
 import lnlab
 from lnlab.errors import LabError
 from lnlab.nn.site import Site
-from lnlab.own_model.addresses import parameter_addresses
+from lnlab.outside.own_model.addresses import parameter_addresses
 from tests.support.refusals import one_line
 
 

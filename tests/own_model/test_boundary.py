@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 import lnlab
 from lnlab.errors import LabError
-from lnlab.own_model.boundary import guarded
+from lnlab.outside.own_model.boundary import guarded
 
 X = [torch.randn(6, 5, generator=torch.Generator().manual_seed(4)) for _ in range(2)]
 WORDS = torch.randint(11, (2, 3, 4), generator=torch.Generator().manual_seed(4))

@@ -14,8 +14,8 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import lnlab
-from lnlab.own_model.addresses import parameter_addresses
-from lnlab.own_model.stream import stream_points
+from lnlab.outside.own_model.addresses import parameter_addresses
+from lnlab.outside.own_model.stream import stream_points
 from tests.support.refusals import one_line
 
 TOKENS = [torch.randint(11, (n, 6), generator=torch.Generator().manual_seed(n)) for n in (2, 3)]

@@ -62,7 +62,7 @@ def test_a_mistake_is_one_message(call, golden):
 
 def test_a_device_without_float64_is_one_message(monkeypatch):
     """On a fake: the CPU as a device that has none."""
-    monkeypatch.setattr("lnlab.own_model.measuring.WITHOUT_FLOAT64", frozenset({"cpu"}))
+    monkeypatch.setattr("lnlab.outside.own_model.measuring.WITHOUT_FLOAT64", frozenset({"cpu"}))
     message = "measure: the probe 'gradient_norm' computes in float64, which the device cpu lacks; move the model"
     with pytest.raises(LabError, match=message):
         lnlab.measure(MODEL, BATCHES, mean)

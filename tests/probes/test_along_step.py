@@ -11,11 +11,11 @@ from lnlab.errors import LabError
 from lnlab.execute.measure import StateGuard
 from lnlab.execute.program import build
 from lnlab.execute.updates import Updates
-from lnlab.measured.curvature import ALONG_STEP
 from lnlab.probes.along_step import along_step, geometric_multiples, linear_multiples
 from lnlab.probes.probe import State
 from lnlab.probes.support.next_update_loss import NextUpdateLoss
 from lnlab.randomness import Draw
+from lnlab.vocabulary.curvature import ALONG_STEP
 from tests.support.pieces import REGISTRIES, resolve_setting
 from tests.support.traces import changed, snapshot
 

@@ -8,8 +8,8 @@ import torch
 from lnlab.curvature.dense import dense
 from lnlab.curvature.hessian import hessian
 from lnlab.errors import LabError
-from lnlab.measured.curvature import SHARPNESS
 from lnlab.probes.sharpness import sharpness
+from lnlab.vocabulary.curvature import SHARPNESS
 
 SIZE = {"layers": 1, "width": 4, "d_ff": 4}
 CLOSE = {"tolerance": 1e-6, "precision": "float64", "steps": 300}

@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from lnlab.measured.norms import STATISTICS_DISCREPANCY
 from lnlab.nn.batch_norm import BatchNorm
 from lnlab.nn.modes import in_mode
 from lnlab.probes.norm_jacobian import norm_modules
 from lnlab.probes.statistics_discrepancy import discrepancies, statistics_discrepancy
 from lnlab.tables import frame
+from lnlab.vocabulary.norms import STATISTICS_DISCREPANCY
 from tests.support.traces import changed, snapshot
 
 

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 import lnlab
 from lnlab.errors import LabError
-from lnlab.own_model import checkpoints
+from lnlab.outside.own_model import checkpoints
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from torch import nn
 
 import lnlab
 from lnlab.errors import LabError
-from lnlab.own_model.measuring import measured_rows, probe_choice
-from lnlab.own_model.subject import Subject
-from lnlab.own_model.task import OwnTask
+from lnlab.outside.own_model.measuring import measured_rows, probe_choice
+from lnlab.outside.own_model.subject import Subject
+from lnlab.outside.own_model.task import OwnTask
 from lnlab.randomness import Draw
 from tests.support.refusals import one_line
 

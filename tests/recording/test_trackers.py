@@ -6,8 +6,8 @@ import pytest
 import lnlab
 from lnlab.cli import main
 from lnlab.errors import LabError
-from lnlab.recorded.readers import read_table
-from lnlab.recorded.run_names import RunNames
+from lnlab.outside.foreign_runs.readers import read_table
+from lnlab.outside.foreign_runs.run_names import RunNames
 
 LOSSES = {("pre", 1): [3.0, 1.0], ("pre", 2): [3.1, 1.1], ("post", 1): [3.0, 2.0], ("post", 2): [3.2, 2.3]}
 SPEC = """title: Placements

@@ -9,7 +9,7 @@ import lnlab
 from lnlab.app import watching_runs
 from lnlab.app.watching_runs import Watch
 from lnlab.cli import main
-from lnlab.recorded.runs import run_label
+from lnlab.outside.foreign_runs.runs import run_label
 from tests.support.golden import holding
 
 

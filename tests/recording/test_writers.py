@@ -9,7 +9,7 @@ from torch import nn
 
 import lnlab
 from lnlab.errors import LabError
-from lnlab.recorded import folder as run_folder
+from lnlab.outside.foreign_runs import folder as run_folder
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_what_is_removed_while_a_run_goes_on_is_told(run, tmp_path, what, monkey
     else:
         (tmp_path / "run").rename(tmp_path / "moved")
     if what == "replaced":
-        monkeypatch.setattr("lnlab.recording.recorder._WRITING", {})
+        monkeypatch.setattr("lnlab.outside.recorder.recorder._WRITING", {})
         other, *its = run()
         train(other.attach(*its), *its, 2)
     with pytest.raises(LabError, match=r"run: cannot be written: .*; name another folder"):

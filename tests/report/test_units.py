@@ -6,9 +6,6 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.measured.training import OF_ANOTHER_LOOP, RECORDED_CURVES
-from lnlab.measured.updates import RECORDED_UPDATES
-from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.compose import build_parts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page.methods import methods_paragraphs
@@ -18,6 +15,9 @@ from lnlab.report.words.quantity_words import quantity_definition, quantity_with
 from lnlab.select.quantity import quantities
 from lnlab.specfile.columns import RECORDED
 from lnlab.tables import Results
+from lnlab.vocabulary.quantities import MEASURED
+from lnlab.vocabulary.training import OF_ANOTHER_LOOP, RECORDED_CURVES
+from lnlab.vocabulary.updates import RECORDED_UPDATES
 
 SIX = {"stack": "decoder", "tensor": "w2", "decoder.cross_attention": True, "model.tied": "target", "model.layers": 6}
 

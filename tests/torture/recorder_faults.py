@@ -28,9 +28,9 @@ import torch
 import torch._dynamo  # which every optimizer imports, for two seconds: once for all forks
 from torch import nn
 import lnlab
-from lnlab.recording.recorder import Recorder
+from lnlab.outside.recorder.recorder import Recorder
 from lnlab import files
-from lnlab.recorded import folder as run_folder
+from lnlab.outside.foreign_runs import folder as run_folder
 
 files.sync = lambda *_: None  # a kill leaves what was written; waiting for a disk makes this slow
 torch.set_num_threads(1)
@@ -68,7 +68,7 @@ import torch._dynamo  # which every optimizer imports: once for all forks
 from torch import nn
 import lnlab
 from lnlab import files
-from lnlab.recorded import folder as run_folder
+from lnlab.outside.foreign_runs import folder as run_folder
 
 files.sync = lambda *_: None
 torch.set_num_threads(1)

@@ -4,9 +4,9 @@ import polars as pl
 
 from lnlab.analyse.quantities.training import as_run_quantity
 from lnlab.facts import QuantityWords
-from lnlab.measured.attention import ATTENTION_LOGITS
 from lnlab.select.quantity import STATE, quantities, stored_rows
 from lnlab.tables import Results
+from lnlab.vocabulary.attention import ATTENTION_LOGITS
 
 _LARGEST, _ENTROPY = ATTENTION_LOGITS
 

@@ -7,13 +7,13 @@ from typing import Any
 from lnlab.compile.resolve.choices import Registries
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.measured.bounded import FRACTIONS
 from lnlab.registry import Choice
 from lnlab.select.selection import value_list
 from lnlab.specfile.about import near_a_bound, reason_against_mean
 from lnlab.specfile.comparisons import flaws_of_comparison
 from lnlab.specfile.experiment import ClaimText, Role
 from lnlab.specfile.looks import Looks
+from lnlab.vocabulary.bounded import FRACTIONS
 
 _OURS = re.compile(r"\b(?:is|are) ours\b|\bour own\b", re.IGNORECASE)
 """How the text of a source says that a threshold is not in it."""

@@ -8,7 +8,6 @@ from itertools import chain
 import polars as pl
 
 from lnlab.keys import Json, canonical
-from lnlab.measured.updates import RECORDED_UPDATES
 from lnlab.report.facts import ReportFacts
 from lnlab.report.loss_units import loss_item
 from lnlab.report.words.path_names import number_ranges, path_name
@@ -28,6 +27,7 @@ from lnlab.setting import STACKS
 from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import site_label
 from lnlab.tables import CLUSTERS, TRAINED_ELSEWHERE, Results
+from lnlab.vocabulary.updates import RECORDED_UPDATES
 
 _TOLD = ("copies", CLUSTERS, TRAINED_ELSEWHERE, UNIT)
 """What runs from elsewhere say in their settings of replicates and steps, which sentences tell."""

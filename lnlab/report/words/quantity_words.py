@@ -1,7 +1,7 @@
 """Names of a quantity in a sentence, on an axis, and in a caption.
 
 The words are those with which it was registered, as the report has stored them. Without these they are lnlab's own
-words: of a derived quantity where it is registered, and of a measured one in ``lnlab.measured``.
+words: of a derived quantity where it is registered, and of a measured one in ``lnlab.vocabulary``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
-from lnlab.measured.training import OF_ANOTHER_LOOP
-from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.loss_units import fill_units, is_own_loss
 from lnlab.select.quantity import quantity_facts
 from lnlab.specfile.expressions import expression_of
+from lnlab.vocabulary.quantities import MEASURED
+from lnlab.vocabulary.training import OF_ANOTHER_LOOP
 
 _stored: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("stored", default={})  # noqa: B039 - never changed
 _WEIGHTS = {"w1": "W₁", "w2": "W₂", "w3": "W₃", "q": "W^Q", "k": "W^K", "v": "W^V", "o": "W^O"}
