@@ -104,8 +104,16 @@ class Selected:
 
     @cached_property
     def leading(self) -> pl.DataFrame:
-        """The runs, as in ``endings``, that will have a number. A grid that the quantity is taken over has one."""
-        return leading_runs(self.results, self.endings, self.selection.written)
+        """The runs, as in ``endings``, that will have a number of their own.
+
+        A quantity that is taken over a path, such as a grid of rates, has a single number for all runs that differ
+        there alone. The first of these stands for all.
+        """
+        if not (path := quantity_fact(self.selection.written, "over")):
+            return self.endings
+        groups = settings_of(self.results).groups(path)
+        grouped = self.endings.join(groups, on="variant", how="left", maintain_order="left")
+        return grouped.unique(["group", "seed"], keep="first", maintain_order=True).drop("group")
 
     @cached_property
     def rows(self) -> pl.DataFrame:
@@ -206,18 +214,6 @@ def select_measured_rows(results: Results, conditions: Conditions, columns: Sequ
 def runs_with(results: Results, conditions: Conditions, over: str | None = None) -> pl.DataFrame:
     """The runs that a selection is about, where nothing else is asked of it: ``Selected.runs``."""
     return Selected(results, conditions, over).runs
-
-
-def leading_runs(results: Results, runs: pl.DataFrame, conditions: Conditions) -> pl.DataFrame:
-    """The runs that will have a number of their own.
-
-    A quantity that is taken over a path, such as a grid of rates, has a single number for all runs that differ there
-    alone. The first of these stands for all.
-    """
-    if not (path := quantity_fact(conditions, "over")):
-        return runs
-    grouped = runs.join(settings_of(results).groups(path), on="variant", how="left", maintain_order="left")
-    return grouped.unique(["group", "seed"], keep="first", maintain_order=True).drop("group")
 
 
 def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = False) -> pl.DataFrame:

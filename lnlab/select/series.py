@@ -19,7 +19,7 @@ from lnlab.seed_words import seed_word
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.reductions import REDUCTIONS, Reduction
 from lnlab.select.run_status import STOPPED, any_unfinished, fate_without_numbers
-from lnlab.select.select import Selected, leading_runs
+from lnlab.select.select import Selected
 from lnlab.select.selection import Conditions
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import CLUSTERS, TRAINED_ELSEWHERE, Results
@@ -125,7 +125,8 @@ def select_series(
     if rows.is_empty() and _all_ended(runs):
         remedy = "select rows that have one, or leave it out"
         raise NothingSelected(Issue("empty-selection", "over", f"no selected row has a {over}", remedy))
-    _refuse_ambiguous(results, leading_runs(results, runs, of) if rows.is_empty() else rows, over)
+    numbered = _with_x(selected.leading, over if over in runs.columns else None) if rows.is_empty() else rows
+    _refuse_ambiguous(results, numbered, over)
     # An x at which every run failed has no row, and a seed lacks its number there all the same.
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     ended_runs = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if include_stopped else runs

@@ -16,7 +16,7 @@ from lnlab.report.words.path_names import site_name
 from lnlab.report.words.wording import axis_value_name, count_noun, join_words
 from lnlab.seed_words import seed_word
 from lnlab.select.quantity import quantity_facts
-from lnlab.select.select import Selected, leading_runs
+from lnlab.select.select import Selected
 from lnlab.select.selection import QUANTITY_TABLES
 from lnlab.select.settings import settings_of
 from lnlab.tables import ENDED_STATUSES, Results
@@ -53,7 +53,7 @@ def collect_series(
         words = rows[varying[0]].drop_nulls().unique().cast(pl.String).to_list()
         panel = pl.col(varying[0]).cast(pl.String).replace({word: site_name(word) for word in words})
     runs = selected.runs
-    names, families, labels = label_series(results, leading_runs(results, runs, selection), x)
+    names, families, labels = label_series(results, selected.leading, x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
     listed = x != "step" and isinstance(where.get("step"), list)
     # numbers of one run at the steps that are asked for are series, not duplicates
