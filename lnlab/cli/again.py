@@ -30,14 +30,12 @@ class RedrawRequest:
         paths: folders of reports. A single one may be followed by its spec.
         target: the folder to write to. None means the same folder.
         plugins: files that register pieces.
-        as_judged: whether the spec and the verdicts stay unchanged.
         replace: whether the target may hold the report of another question.
     """
 
     paths: tuple[Path, ...]
     target: Path | None
     plugins: tuple[Path, ...] = ()
-    as_judged: bool = False
     replace: bool = False
 
     @property
@@ -67,11 +65,11 @@ class RedrawRequest:
         """The spec, if one is named.
 
         Raises:
-            ReportError: several are named, or one beside several reports, or with ``as_judged``.
+            ReportError: several are named, or one beside several reports.
         """
         specs = [path for path in self.paths[1:] if path.is_file()]
-        if specs and (len(self.paths) > 2 or self.as_judged):
-            what = f"{specs[0]} would be the spec of {'no report' if self.as_judged else 'several reports'}"
+        if specs and (len(self.paths) > 2):
+            what = f"{specs[0]} would be the spec of several reports"
             raise ReportError(Issue("ambiguous", "lnlab report --from", what, "name one report with one spec"))
         return specs[0] if specs else None
 
@@ -98,7 +96,7 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
             refuse_without_plugins(facts.plugins, request.plugins)
             known = load_registries(request.plugins)
             # Measurements from Python have no spec, and a table is judged where its files are: lnlab report SPEC.
-            if request.as_judged or not facts.path or text_states_results(facts.spec):
+            if not facts.path or text_states_results(facts.spec):
                 if into != folder:
                     spec_file = find_spec(folder, facts)
                     if not request.replace:

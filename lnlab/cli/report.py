@@ -43,7 +43,6 @@ def report_run(
         Path | None,
         typer.Option("--from", metavar="FOLDER", help="A report to redraw from its own rows; several may follow."),
     ] = None,
-    as_judged: Annotated[bool, typer.Option("--as-judged", help="With --from: keep spec and verdicts.")] = False,
     target: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; reports/<spec>/<profile> if not given."),
@@ -82,11 +81,11 @@ def report_run(
         from lnlab.cli.again import RedrawRequest, redraw
 
         reports = (source, *(paths or ()))
-        request = RedrawRequest(reports, target, tuple(plugins), as_judged=as_judged, replace=replace)
+        request = RedrawRequest(reports, target, tuple(plugins), replace=replace)
         raise typer.Exit(redraw(request, drawing))
-    if as_judged or len(paths or ()) > 1:
-        what = "--as-judged goes with --from" if as_judged else "one report is of one spec"
-        raise ReportError(Issue("wrong-option", "lnlab report", what, "name one spec, or reports with --from"))
+    if len(paths or ()) > 1:
+        remedy = "name one spec, or reports with --from"
+        raise ReportError(Issue("wrong-option", "lnlab report", "one report is of one spec", remedy))
     spec = paths[0] if paths else None
     if spec is not None and states_results(spec):
         refuse_overrides(spec, profile, overrides)

@@ -11,6 +11,8 @@ from lnlab.cli.terminal import one_line, out, print_json
 from lnlab.userfiles import user_path
 
 WATCH_EXAMPLE = "Example: [bold]lnlab watch runs[/bold], [bold]lnlab watch specs/xiong_fig3.yaml[/bold]"
+BETWEEN_LOOKS = 5.0
+"""Seconds."""
 
 
 def watch_runs(
@@ -24,7 +26,6 @@ def watch_runs(
     ],
     folder: StoreFolder,
     once: Annotated[bool, typer.Option("--once", help="Print how far they are, and end.")] = False,
-    every: Annotated[float, typer.Option("--every", min=0.1, metavar="SECONDS", help="How often to look.")] = 5.0,
     as_json: AsJsonOption = False,
 ) -> None:
     """Show runs while they go on: steps, and loss, gradient norm and attention logits as sparklines.
@@ -47,4 +48,4 @@ def watch_runs(
                 out().print(indent + one_line(line), markup=False, highlight=False)
         if once or as_json or all(run.over for run in runs):
             return
-        time.sleep(every)
+        time.sleep(BETWEEN_LOOKS)

@@ -82,12 +82,6 @@ def test_a_changed_claim_is_judged_again_and_the_folder_holds_the_spec_it_was_ju
     assert contents(copy) == first, "once more changes nothing"
 
 
-def test_the_verdicts_stay_on_demand(lnlab, copy, spec, reported):
-    spec.write_text(spec.read_text().replace(LINES, "    at_least: 0.0001\n"))
-    assert lnlab("report", "--from", "reports/tiny", "--as-judged").code == 0
-    assert contents(copy.parent) == contents(reported.parent)
-
-
 def test_a_spec_may_be_named(lnlab, copy, spec):
     other = spec.with_name("other.yaml")
     other.write_text(spec.read_text().replace(LINES, "    at_least: 0.0001\n"))
@@ -159,11 +153,9 @@ def test_what_does_not_go_together_is_refused(console, copy, spec):
     for words in (
         ["reports/tiny", "-s", "seeds=2"],
         ["reports/tiny", "reports/tiny", "--out", "x"],
-        ["reports/tiny", "tiny.yaml", "--as-judged"],
         ["reports/tiny", "reports/tiny", "tiny.yaml"],
     ):
         console.refused("report", "--from", *words)
-    console.refused("report", "--as-judged")
     console.refused("report", "tiny.yaml", "tiny.yaml")
 
 

@@ -176,10 +176,6 @@ def test_a_report_made_again_reads_its_neighbours_and_else_what_it_keeps(lnlab, 
     assert lnlab("report", "--from", "reports/citing", "-q").code == 0
     assert (evidence(page)["verdict"], evidence(page)["sha256"]) == ("contradicted", digest)
 
-    write_verdicts(workdir / "reports", ("post_above_pre", "undecided"))
-    assert lnlab("report", "--from", "reports/citing", "--as-judged", "-q").code == 0
-    assert evidence(page)["verdict"] == "contradicted"
-
 
 @pytest.mark.parametrize("words", [["run", "citing.yaml", "-q"], ["report", "--from", "reports/citing", "-q"]])
 def test_a_damaged_report_that_is_cited_is_one_line_with_its_place(lnlab, page, workdir, words):

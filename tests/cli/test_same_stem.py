@@ -108,11 +108,10 @@ def test_a_report_moved_with_its_spec_knows_its_spec(two, lnlab, monkeypatch):
 @pytest.mark.nightly
 def test_a_report_made_again_into_a_folder_of_another_question_is_refused(two, lnlab):
     assert lnlab("report", "v2/tiny.yaml", "--out", "reports/second").code == 0
-    for more in ((), ("--as-judged",)):
-        said = lnlab("report", "--from", "reports/second", "--out", "reports/tiny", *more)
-        assert said.code == 2
-        assert "another question" in said.err
-        assert facts("reports/tiny")["path"] == "v1/tiny.yaml"
+    said = lnlab("report", "--from", "reports/second", "--out", "reports/tiny")
+    assert said.code == 2
+    assert "another question" in said.err
+    assert facts("reports/tiny")["path"] == "v1/tiny.yaml"
     assert lnlab("report", "--from", "reports/second", "--out", "reports/tiny", "--replace").code == 0
     assert facts("reports/tiny")["path"] == "v2/tiny.yaml"
 

@@ -72,12 +72,6 @@ def test_a_lock_keeps_the_runs_that_it_names(lnlab, stored):
     assert "nothing to remove" in lnlab("gc", ".", "other").out
 
 
-def test_what_was_used_lately_stays_if_asked(lnlab, stored):
-    Path("tiny.yaml").write_text("title: another\n")
-    assert "would remove 2 experiments" in lnlab("gc").out
-    assert "nothing to remove; 2 experiments kept" in lnlab("gc", "--older-than", "1").out
-
-
 def test_without_any_spec_nothing_is_removed(lnlab, console, stored):
     Path("tiny.yaml").unlink()
     assert {experiment["spec_now"] for experiment in lnlab("ls", "--json").json} == {"gone"}

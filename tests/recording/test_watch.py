@@ -50,7 +50,7 @@ def test_as_json_and_a_single_run(runs, capsys):
 
 
 def test_it_ends_where_all_runs_have_and_names_what_is_none(runs, tmp_path, capsys, golden):
-    assert main(["watch", str(runs / "b"), "--every", "0.1"]) == 0
+    assert main(["watch", str(runs / "b")]) == 0
     assert main(["watch", str(tmp_path)]) == 2
     golden(holding(capsys.readouterr().err, "no run is"))
 

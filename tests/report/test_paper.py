@@ -54,11 +54,6 @@ def test_letters_of_a_figure_are_seven_and_a_half_points_and_none_is_wider_than_
     assert width_of(wide) == pytest.approx(486, abs=1)
 
 
-def test_serifs_are_another_typeface():
-    assert b"LiberationSerif" in drawn_pdf(line_chart(["a"]), serif=True)[0]
-    assert b"LiberationSerif" not in drawn_pdf(line_chart(["a"]))[0]
-
-
 def test_a_paper_is_one_reference_with_authors_year_title_and_address():
     first = (
         "Xiong et al. 2020, On Layer Normalization (arXiv 2002.04745); Zhang, Dauphin and Ma 2019 (arXiv 1901.09321)"
@@ -120,14 +115,6 @@ def test_braces_in_a_title_are_paired_as_bibtex_counts_them():
     text = bibtex([reference])
     assert text.count("{") == text.count("}")
     assert r"On \textbraceright{}\textbraceright{} Norms \textbraceleft{}" in text
-
-
-def test_primary_claims_alone(folder, paper, tmp_path, verdicts):
-    write_paper([folder], tmp_path, primary=True)
-    rows = (tmp_path / "xiong_fig3-verdicts.tex").read_text().count(r"} \\" + "\n")
-    assert (
-        rows == sum(v.primary for v in verdicts) < (paper / "xiong_fig3-verdicts.tex").read_text().count(r"} \\" + "\n")
-    )
 
 
 def test_two_reports_of_one_spec_are_refused(folder, tmp_path, golden):

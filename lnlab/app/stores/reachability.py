@@ -1,6 +1,5 @@
 """``lnlab gc``: what of a store is reached from specs and locks, and what is not."""
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,16 +12,14 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.store.garbage import Removal, remove_garbage
-from lnlab.store.plans import PLAN_FILE, StoredPlan, damaged_plans, load_plan, plan_tables, plans_newest_first
+from lnlab.store.plans import StoredPlan, damaged_plans, load_plan, plan_tables, plans_newest_first
 from lnlab.store.records.checksummed import CorruptFile
-from lnlab.store.records.layout import plan_folder
 from lnlab.store.usage import trajectory_sizes
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 if TYPE_CHECKING:
     from lnlab.store.store import Store
 
-_DAY = 24 * 3600
 DEFAULT_PLACES = (Path(), Path("specs"))
 
 
@@ -86,12 +83,11 @@ def read_anchors(places: Sequence[Path]) -> Anchors:
     return Anchors(frozenset(texts | {lock.tables["spec"] for lock in locks}), locks)
 
 
-def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> Garbage:
+def find_garbage(store: "Store", anchors: Anchors) -> Garbage:
     """What the anchors do not lead to.
 
-    A plan is reached in three ways. The text of its spec is that of a spec at hand, of the file that it was made of, or
-    of a locked spec. A lock names the plan, or its report holds one of its variants. The plan was used within the last
-    ``older_than`` days.
+    A plan is reached in two ways. The text of its spec is that of a spec at hand, of the file that it was made of, or
+    of a locked spec. A lock names the plan, or its report holds one of its variants.
 
     Raises:
         LabError: the store cannot be read, or a plan in it is damaged, so that what it needs is unknown.
@@ -107,13 +103,10 @@ def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> G
             runs = plan_tables(store.root, plan)["runs"]
         except CorruptFile as error:
             raise LabError(_damaged(str(error))) from error
-        # The file of a plan is touched whenever the plan is used.
-        age = time.time() - (plan_folder(store.root, plan.digest) / PLAN_FILE).stat().st_mtime
         state = spec_now(plan)
         if (
             plan.text in anchors.texts
             or state == "as it is"
-            or age < older_than * _DAY
             or any(lock.tables["plan"] == plan.digest for lock in anchors.locks)
             or not locked.isdisjoint(runs["variant"].unique())
         ):

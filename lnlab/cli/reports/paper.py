@@ -10,7 +10,7 @@ from lnlab.cli.options import Quiet
 from lnlab.cli.terminal import err, out
 from lnlab.userfiles import user_path
 
-PAPER_EXAMPLE = "Example: [bold]lnlab paper reports/xiong_fig3/real --serif --primary[/bold]"
+PAPER_EXAMPLE = "Example: [bold]lnlab paper reports/xiong_fig3/real[/bold]"
 
 
 def paper(
@@ -18,8 +18,6 @@ def paper(
         list[Path],
         typer.Argument(metavar="REPORT...", parser=user_path, help="Folders of reports, each of another spec."),
     ],
-    serif: Annotated[bool, typer.Option("--serif", help="Set figures in a typeface with serifs.")] = False,
-    primary: Annotated[bool, typer.Option("--primary", help="Put primary claims only into the tables.")] = False,
     target: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write.")] = Path("paper"),
     quiet: Quiet = False,
 ) -> None:
@@ -33,7 +31,7 @@ def paper(
     """
     from lnlab.report.paper.write import write_paper
 
-    files = write_paper(reports, target, serif=serif, primary=primary)
+    files = write_paper(reports, target)
     out().print(files[0].as_posix())
     if not quiet:
         err().print(f"{format_count(len(files), 'file')} in {target.as_posix()}")

@@ -26,16 +26,13 @@ def gc(
         ),
     ] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Remove it; without this, nothing is touched.")] = False,
-    older_than: Annotated[
-        float, typer.Option("--older-than", min=0.0, metavar="DAYS", help="Keep what was used within so many days.")
-    ] = 0.0,
     as_json: AsJsonOption = False,
 ) -> None:
     """List what the store holds for no spec and no lock, and remove it with --delete.
 
-    An experiment stays where the text of its spec is that of a spec in PLACE or of the file that it was run from, where
-    it was used within --older-than days, or where a lock names its spec or one of its variants. All others go, with the
-    runs that no remaining experiment needs. A run on which another lnlab works stays. The command can be killed at any
+    An experiment stays where the text of its spec is that of a spec in PLACE or of the file that it was run from, or
+    where a lock names its spec or one of its variants. All others go, with the runs that no remaining experiment needs.
+    A run on which another lnlab works stays. The command can be killed at any
     time: the store stays intact, and the same command resumes.
 
     Exit codes: 0 done; 2 the command is wrong, or another lnlab works on this store.
@@ -43,7 +40,7 @@ def gc(
     from lnlab.app.stores.reachability import find_garbage, read_anchors, remove_unreached
 
     store = open_store(folder)
-    garbage = find_garbage(store, read_anchors(places or ()), older_than)
+    garbage = find_garbage(store, read_anchors(places or ()))
     removal = remove_unreached(store, garbage) if delete else None
     if as_json:
         plans = [

@@ -347,13 +347,10 @@ class Measurements:
         sections: "Entries | None" = None,
         title: str | None = None,
         question: str | None = None,
-        serif: bool = False,
-        primary: bool = False,
     ) -> list[Path]:
         """Write what a paper includes, the article first: figures as PDF, tables, numbers and references.
 
-        Arguments as of ``report``, whose page is written beside it, in a folder of the same name. ``serif`` sets
-        figures in a typeface with serifs, ``primary`` leaves primary claims alone in the tables of verdicts.
+        Arguments as of ``report``, whose page is written beside it, in a folder of the same name.
 
         Raises:
             LabError: as of ``report``, or a section cannot be made.
@@ -363,7 +360,7 @@ class Measurements:
         into = Path(out)
         page = into / into.resolve().name
         self.report(claims, out=page, sections=sections, title=title, question=question)
-        return write_paper([page], into, serif=serif, primary=primary)
+        return write_paper([page], into)
 
     def _question(self, claims: "Entries", sections: "Entries", stated: Mapping[str, Json]) -> "Question":
         from lnlab.catalogue import REGISTRIES  # late: it imports torch

@@ -8,22 +8,20 @@ from lnlab.report.charts.render import svg_to_pdf, to_svg
 
 COLUMN, TEXT = 234.0, 486.0
 """Points of 3.25 and 6.75 inches: a column and both of them, as in most two-column styles."""
-SERIF = "Liberation Serif, Times New Roman, Times, serif"
 _SCALE = 7.5 / 13  # the page's titles of 13 pixels become 7.5 points, its labels of 12 become 6.9
 _SIZE = re.compile(r'width="(?P<width>[\d.]+)" height="(?P<height>[\d.]+)"')
 
 
-def drawn_pdf(spec: Mapping[str, Json], *, serif: bool = False) -> tuple[bytes, float]:
+def drawn_pdf(spec: Mapping[str, Json]) -> tuple[bytes, float]:
     """The drawing as PDF (version 1.5), no wider than the text, and its width in points.
 
     Args:
         spec: Vega-Lite with its data.
-        serif: set it in a typeface with serifs, as most papers are.
 
     Raises:
         ReportError: the drawing is not valid.
     """
-    svg = to_svg({**spec, "config": {**spec.get("config", {}), "font": SERIF}} if serif else spec)
+    svg = to_svg(spec)
     match = _SIZE.search(svg)
     if match is None:
         raise RuntimeError("an SVG without width and height")

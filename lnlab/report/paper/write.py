@@ -21,14 +21,12 @@ from lnlab.report.words.answer_text import answers_of_profile
 from lnlab.seed_words import seeds_called
 
 
-def write_paper(folders: Sequence[Path], out: Path, *, serif: bool = False, primary: bool = False) -> list[Path]:
+def write_paper(folders: Sequence[Path], out: Path) -> list[Path]:
     """Write the figures, tables, numbers and references of reports into ``out``, the article first.
 
     Args:
         folders: reports, each of another spec.
         out: the folder.
-        serif: set figures in a typeface with serifs.
-        primary: put primary claims only into the tables of verdicts.
 
     Raises:
         ReportError: a report cannot be read, two are of one spec, a section cannot be made, or ``out`` not be written.
@@ -62,7 +60,7 @@ def write_paper(folders: Sequence[Path], out: Path, *, serif: bool = False, prim
                 heading = (drawn.part.heading or (section.finding if section else "")).strip().rstrip(".")
                 for figure in drawn.figures:
                     stem = f"{name}-{figure.stem}"
-                    files[f"{stem}.pdf"], width = drawn_pdf(figure.spec, serif=serif)
+                    files[f"{stem}.pdf"], width = drawn_pdf(figure.spec)
                     text = _FIGURE.format(
                         environment="figure" if width <= COLUMN else "figure*",
                         file=stem,
@@ -76,8 +74,7 @@ def write_paper(folders: Sequence[Path], out: Path, *, serif: bool = False, prim
                     if (table := section_table(name, grid)) is not None:
                         files[f"{name}-{grid.stem}.tex"] = table.encode()
                         body.append(rf"\input{{{name}-{grid.stem}}}")
-            judged = [verdict for verdict in verdicts if verdict.primary or not primary]
-            tables = list(verdict_tables(facts, judged, cite(facts.source.get("cite", ""), references)))
+            tables = list(verdict_tables(facts, verdicts, cite(facts.source.get("cite", ""), references)))
             if tables:
                 files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()
                 body.append(rf"\input{{{name}-verdicts}}")
