@@ -111,7 +111,8 @@ def _with_selection(section: Section, where: Mapping[str, Json]) -> Section:
     """The section whose captions say what it selects."""
 
     def said(of: _Shown) -> _Shown:
-        sentence = selection_sentence(where, " ".join((of.subject, *of.notes)))
+        names = of.data.names if isinstance(of, Figure) else ()
+        sentence = selection_sentence(where, " ".join((of.subject, *of.notes)), names)
         return replace(of, notes=(sentence, *of.notes)) if sentence else of
 
     return replace(section, charts=tuple(map(said, section.charts)), tables=tuple(map(said, section.tables)))

@@ -80,6 +80,15 @@ def test_the_common_setting_is_that_of_most_claims_and_not_of_one_that_no_seed_c
     assert common_scope([]) == ""
 
 
+def test_a_setting_names_a_step_only_if_that_of_every_claim():
+    first, last = (replace(BASE, scope=f"d_model 64, {moment}, 5 seeds") for moment in ("at init", "after 9 updates"))
+    assert common_scope([first, replace(last, scope="d_model 512")]) == ""
+    assert common_scope([first, first]) == first.scope
+    assert common_scope([first, last]) == "d_model 64, 5 seeds"
+    over = replace(BASE, scope="d_model 64, after 0 to 9 updates; two layers have no partner")
+    assert common_scope([over, over, last]) == "d_model 64; two layers have no partner"
+
+
 def test_the_page_says_how_often_its_verdicts_are_wrong(golden):
     sentence = multiplicity_sentence(of("supported", "undecided"))
     golden(sentence)

@@ -311,6 +311,14 @@ def stand_one_below_the_other(page):
     assert answer["y"] + answer["height"] < 900, "on the first screen"
 
 
+def test_on_a_phone_the_first_figure_follows_its_heading(visit, folder):
+    page, _, _ = visit(folder / "index.html", 390)
+    heading, figure, below = (page.locator(f".hero > {name}").bounding_box() for name in ("h2", "figure", ".tested"))
+    assert heading["y"] + heading["height"] <= figure["y"] < heading["y"] + heading["height"] + 20
+    assert below["y"] >= figure["y"] + figure["height"]
+    assert not page.locator(".hero > .kicker").is_visible(), "it would read as a title of what stands below the figure"
+
+
 def test_every_folded_part_fits_a_phone_too(visit, folder):
     page, said, _ = visit(folder / "index.html", 390)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")

@@ -173,6 +173,7 @@ def test_what_a_section_selects_stands_in_its_captions(unarranged):
         ({"lr": {"at_least": 0.1}}, "Shown: learning rate at least 0.1."),
         ({"task.corpus": {"kind": "lines_of", "files": ["de.txt", "en.txt"]}}, "Shown: lines_of."),
         ({"split": "validation", "placement": ["pre", "post"], "sublayer": None}, ""),
+        ({"train.evaluate": {"every": 50}}, ""),
     ],
 )
 def test_conditions_in_words(where, says):
@@ -180,3 +181,9 @@ def test_conditions_in_words(where, says):
     sentence = selection_sentence(where, "Loss of the validation split")
     assert says in sentence
     assert bool(sentence) == bool(says)
+
+
+def test_a_step_that_names_of_lines_tell_is_not_said():
+    where = {"step": "last", "tensor": "w2"}
+    assert selection_sentence(where, "", ["Pre-LN, at initialization", "Post-LN, after 9 steps"]) == "Shown: w2."
+    assert selection_sentence(where, "", ["Pre-LN"]) == "Shown: the last step of each run, w2."

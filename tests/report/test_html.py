@@ -167,9 +167,11 @@ def test_a_word_of_any_length_is_looked_at_once(word):
 
 
 def test_a_name_with_a_hyphen_is_not_broken_and_all_else_is_escaped(golden):
-    text = unbroken_names("In <b>Post-LN</b>, 7.0-fold, QK-norm and warm-up, not in x - y, LN- or in a post-LNorm")
+    text = unbroken_names(
+        "In <b>Post-LN</b>, 7.0-fold, QK-norm and warm-up, Adam-2k, not in x - y, LN- or in a post-LNorm"
+    )
     names = re.findall(r'<span class="name">([^<]*)</span>', text)
-    assert names == ["Post-LN", "7.0-fold", "QK-norm", "warm-up"]
+    assert names == ["Post-LN", "7.0-fold", "QK-norm", "warm-up", "Adam-2k"]
     golden(text)
 
 

@@ -16,9 +16,11 @@ from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR
 
 _HALF_WIDTH, _HALF_HEIGHT = 0.44, 0.24
 """Half the size of a box, in columns and rows."""
+_EDGE = 0.27
+"""Rows from the middle of the first and the last box to the edge of the drawing."""
 _PORT = 0.16
 """Columns between the middle of a box and an arrow that comes from, or goes to, another column."""
-_ROW, _NARROW_ROW, _WIDTH = 82, 67, 780
+_ROW, _NARROW_ROW, _WIDTH = 82, 65, 780
 """Points from one row to the next, the same on a phone, and across the drawing on paper."""
 _LINE_LETTERS, _LINE, _LINE_BREAK = 16, 15, "|"
 """Letters in a line of a box (three boxes fit side by side on a phone), points between lines, and the line break."""
@@ -81,7 +83,7 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], k
     """
     columns, rows = (max(getattr(node, name) for node in nodes) for name in ("column", "row"))
     x = alt.Scale(domain=[-0.5, columns + 0.5], nice=False, zero=False)
-    y = alt.Scale(domain=[rows + 0.5, -0.5], nice=False, zero=False)
+    y = alt.Scale(domain=[rows + _EDGE, -_EDGE], nice=False, zero=False)
     corners: list[dict[str, Any]] = [
         {
             "edge": edge.number,
@@ -147,9 +149,9 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], k
         *texts,
         *_labels(edges, x, y),
     ]
-    title = alt.Title(key, anchor="start", fontSize=11.5, fontWeight="normal", color=MUTED_COLOUR, offset=4)
-    drawn = vega_lite(alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1), title=title))
-    return drawn | {"usermeta": {"narrow": _NARROW_ROW * (rows + 1)}}
+    title = alt.Title(key, anchor="start", fontSize=11.5, fontWeight="normal", color=MUTED_COLOUR, offset=8)
+    drawn = vega_lite(alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 2 * _EDGE), title=title))
+    return drawn | {"usermeta": {"narrow": _NARROW_ROW * (rows + 2 * _EDGE)}}
 
 
 def _x(field: str, scale: "alt.Scale") -> "alt.X":

@@ -18,6 +18,8 @@ _LEAST_HEIGHT = 230
 """Pixels of a panel on a phone, the lowest that a line chart becomes: names that are apart there are so everywhere."""
 _LINE, _LETTER, _FONT_SIZE = 14, 6.4, 12
 """Pixels of a line of text, of a letter, and of its font."""
+_BETWEEN = 6
+"""Pixels around a name of several lines, whose last one would be read with the name below it."""
 _LEADER = 12
 """Pixels from the edge of the panel to a name."""
 _MOST_LETTERS, _LONG = 17, 12
@@ -70,7 +72,8 @@ def end_names(
     if max(across) - min(across) > _SAME_END or not all(0 <= height <= 1 for _, height in places.values()):
         return None
     widest = max(len(line) for label in labels.values() for line in label.split(BREAK))
-    heights = {name: _LINE * (label.count(BREAK) + 1) for name, label in labels.items()}
+    breaks = {name: label.count(BREAK) for name, label in labels.items()}
+    heights = {name: _LINE * (lines + 1) + (_BETWEEN if lines else 0) for name, lines in breaks.items()}
     if widest > _MOST_LETTERS or sum(heights.values()) > _LEAST_HEIGHT:
         return None
     # from the foot upwards; lines that end alike are named in the order of the sweep, from above
@@ -78,7 +81,7 @@ def end_names(
     middles = spread_apart([_LEAST_HEIGHT * places[name][1] for name in order], [heights[name] for name in order])
     rows: list[Mapping[str, Json]] = []
     for name, middle in zip(order, middles, strict=True):
-        first = (middle + (heights[name] - _LINE) / 2) / _LEAST_HEIGHT
+        first = (middle + _LINE * breaks[name] / 2) / _LEAST_HEIGHT
         rows.append(
             {"series": name, "label": labels[name], "x": ends[name][0], "y": ends[name][1], "at": _at_share(y, first)}
         )

@@ -43,7 +43,9 @@ from lnlab.userfiles import read_user_file
 _CODE = re.compile(r"(<(?:script|style)\b[^>]*>.*?</(?:script|style)>)", re.DOTALL)
 _DATA = '<script type="application/json"'
 _SUSPECT = re.compile(r"[\x80-\U0010ffff]")
-_ONE_WORD = re.compile(r"((?<!\w-)\b(?:\w+-)+LN\b|\d[\d.,]{,30}-fold\b|\b(?:[A-Z]+|warm|pre|cross)-[\w-]*\w)")
+_ONE_WORD = re.compile(
+    r"((?<!\w-)\b(?:\w+-)+LN\b|\d[\d.,]{,30}-fold\b|\b(?:[A-Z]+|warm|warmed|pre|cross)-[\w-]*\w|\b[A-Z]\w*-\d\w*)"
+)
 
 
 def template_folders() -> tuple[Path, ...]:

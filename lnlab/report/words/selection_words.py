@@ -1,6 +1,6 @@
 """What a section selects, in words: a sentence of its captions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from lnlab.keys import Json
 from lnlab.report.words.path_names import number_ranges, path_name, site_name
@@ -9,18 +9,21 @@ from lnlab.seed_words import seed_word
 from lnlab.specfile.values import value_label
 
 _ENDS = {"last": "the last step of each run", "first": "before training"}
-_SILENT = ("quantity", "rule", "reference", "draw")
-"""Keys of a selection that say how something is computed, and are told elsewhere."""
+_SILENT = ("quantity", "rule", "reference", "draw", "train.evaluate")
+"""Keys of a selection that say how something is computed or how often, and are told elsewhere."""
 
 
-def selection_sentence(where: Mapping[str, Json], told: str) -> str:
+def selection_sentence(where: Mapping[str, Json], told: str, names: Collection[str] = ()) -> str:
     """``Shown: decoder, w2, 6 layers, at the end of training.``, or nothing.
 
     Args:
         where: the selection of a section.
         told: what its caption says anyway, which is not said again.
+        names: of the series. Where they tell when each was measured, the sentence does not.
     """
-    texts = [text for path, value in where.items() for text in _condition(path, value)]
+    moments_named = any(name.endswith("at initialization") for name in names)
+    asked = {path: value for path, value in where.items() if path != "step" or not moments_named}
+    texts = [text for path, value in asked.items() for text in _condition(path, value)]
     new = [text for text in texts if text.lower() not in told.lower()]
     return f"Shown: {', '.join(new)}." if new else ""
 

@@ -1,6 +1,7 @@
 """What the verdicts say together: the answer of the page, the symbol and the words of each verdict."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -20,6 +21,8 @@ from lnlab.report.words.wording import count_noun, format_interval, region_in_wo
 from lnlab.seed_words import counted_seeds, seeds_word
 
 VERDICT_CLASSES = {word: word.partition(" ")[0] for word in VERDICT_SYMBOLS}
+_MOMENT = re.compile(r", (?:at init|after \d+ (?:to \d+ )?updates?)(?=[,;]|$)")
+"""When the numbers of a claim were measured, in its scope."""
 
 
 def verdict_count_sentence(verdicts: Sequence[Verdict]) -> str:
@@ -87,8 +90,15 @@ def intervals_sentence(verdicts: Sequence[Verdict]) -> str:
 
 
 def common_scope(verdicts: Sequence[Verdict]) -> str:
-    """The setting that most claims share, or nothing where no two share one."""
-    scope, n = next(iter(Counter(v.scope for v in verdicts if v.scope and v.n).most_common(1)), ("", 0))
+    """The setting that most claims share, or nothing where no two share one.
+
+    When something was measured is part of it only if that is the same in every claim: beside a figure of another step
+    it would be read as that of the figure.
+    """
+    scopes = [verdict.scope for verdict in verdicts if verdict.scope and verdict.n]
+    if len({moment for scope in scopes for moment in _MOMENT.findall(scope)}) > 1:
+        scopes = [_MOMENT.sub("", scope) for scope in scopes]
+    scope, n = next(iter(Counter(scopes).most_common(1)), ("", 0))
     return scope if n > 1 or len(verdicts) == 1 else ""
 
 
