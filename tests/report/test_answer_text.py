@@ -6,31 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import MINUS
 from lnlab.report.facts import ReportFacts
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims, verdict_answer
+from tests.report.conftest import verdict
 
 NBSP = "\u00a0"
-GROWS = Verdict(
-    claim="grows",
-    kind="bound",
-    says="It grows.",
-    primary=True,
-    role="source",
-    verdict="supported",
-    statistic="last/first",
-    estimate=6.31,
-    low=5.2,
-    high=7.6,
-    region_low=2.5,
-    region_high=None,
-    n=10,
-    inside=10,
-    seeds={},
-    reason="",
-    scope="",
-)
+GROWS = replace(verdict("grows", {1: 5.2}, says="It grows.", primary=True), estimate=6.31, low=5.2, high=7.6, n=10)
 EACH = replace(GROWS, claim="grows[Pre-LN, 6]", verdict="undecided", estimate=-0.5, low=-0.6, high=-0.4, n=4)
 LOST = replace(GROWS, claim="lost", verdict="not testable here", estimate=None, low=None, high=None, n=0)
 JUDGED = [GROWS, EACH, LOST]
@@ -105,13 +87,6 @@ HELD = GROWS
 )
 def test_where_nobody_wrote_an_answer_the_verdicts_are_it(verdicts, golden):
     golden(verdict_answer(verdicts))
-
-
-def test_every_claim_is_named_or_counted(golden):
-    claims = [replace(WRONG, says=f"Claim {n} {'so it is ' * 3}.") for n in range(3)]
-    golden(verdict_answer(claims))
-    long = [replace(claim, says=f"{claim.says} {'so it is ' * 5}") for claim in claims]
-    golden(verdict_answer(long))
 
 
 @given(st.lists(st.text("ab ;.", min_size=1, max_size=400), max_size=4), st.integers(0, 9))

@@ -7,35 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.claims.claim import Verdict
 from lnlab.report.page.claim_list import estimate_with_noun
 from lnlab.report.page.verdict_strip import EDGE, WIDTH, verdict_strip
 from lnlab.report.words.verdict_words import (
     common_scope,
-    criterion_text,
     multiplicity_sentence,
     statistic_text,
     verdict_count_sentence,
 )
+from tests.report.conftest import verdict
 
-BASE = Verdict(
-    claim="a",
-    kind="bound",
-    says="It grows.",
-    primary=True,
-    role="source",
-    verdict="supported",
-    statistic="last/first",
+BASE = replace(
+    verdict("a", {1: 7.1, 2: 7.5, 3: 7.9}, low=2.5, says="It grows.", primary=True, reason="", scope=""),
     estimate=7.5,
     low=7.1,
     high=7.9,
-    region_low=2.5,
-    region_high=None,
-    n=3,
-    inside=3,
-    seeds={1: 7.1, 2: 7.5, 3: 7.9},
-    reason="",
-    scope="",
     measure="ratio",
     quantity="gradient_norm",
 )
@@ -63,12 +49,6 @@ def test_a_row_states_estimate_interval_region_and_count():
     assert statistic_text(BASE) == "last/first 7.5 [7.1, 7.9]; accepted: at least 2.5; 3 of 3 seeds within"
     blank = replace(BASE, estimate=None, low=None, high=None, n=0, inside=0, seeds={})
     assert statistic_text(blank) == "last/first –; accepted: at least 2.5"
-
-
-def test_the_criterion_of_a_claim_names_its_statistic_its_region_and_its_seeds():
-    assert criterion_text(BASE) == "Last/first; accepted: at least 2.5; 3 of 3 seeds within."
-    assert criterion_text(replace(BASE, statistic="", n=0)) == "Accepted: at least 2.5."
-    assert criterion_text(replace(BASE, region_low=None)) == ""
 
 
 def test_the_common_setting_is_that_of_most_claims_and_not_of_one_that_no_seed_could_judge():

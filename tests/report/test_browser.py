@@ -3,7 +3,6 @@
 import json
 import shutil
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -199,7 +198,7 @@ def test_a_whole_model_is_readable_and_accessible_on_every_screen(visit, whole, 
 
 @pytest.mark.parametrize("start", [1280, 360], ids=["made-narrower", "loaded-narrow"])
 @pytest.mark.parametrize("long", [False, True], ids=["short", "wider-than-the-screen"])
-def test_no_name_of_a_legend_is_cut_off_by_the_edge(visit, tmp_path, start, long):
+def test_no_name_of_a_legend_is_cut_off_by_the_edge(alone, start, long):
     """Three series of 20 letters stand side by side on a wide page, and below each other on a phone."""
     name = "learning rate 0.0001 with " + "many words " * 8 if long else "learning rate 0.00"
     names = [f"{name}{n:02}" for n in (1, 2, 3)]
@@ -210,17 +209,7 @@ def test_no_name_of_a_legend_is_cut_off_by_the_edge(visit, tmp_path, start, long
         for k, s in enumerate(names)
         for n in (1, 2, 3)
     ]
-    spec = json.dumps(line_charts.lines_chart([], x, y, style) | {"datasets": {"points": rows}}).replace("<", "\\u003c")
-    script = vega_bundle((Path(__file__).parents[2] / "templates" / "page.js").read_text(encoding="utf-8"))
-    (tmp_path / "page.html").write_text(
-        "<!doctype html><meta charset=utf-8><body><figure id=f data-spec=s><div><div class=live></div></div>"
-        "<figcaption>lines</figcaption></figure>"
-        f"<script type=application/json id=theme>{{}}</script><script type=application/json id=s>{spec}</script>"
-        f"<script type=module>{script}</script>",
-        encoding="utf-8",
-    )
-    page, said, _ = visit(tmp_path / "page.html", start)
-    assert said == []
+    page = alone(line_charts.lines_chart([], x, y, style) | {"datasets": {"points": rows}}, start)
     for width in (360, 400):
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(900)
@@ -237,7 +226,7 @@ def test_no_name_of_a_legend_is_cut_off_by_the_edge(visit, tmp_path, start, long
 
 
 @pytest.mark.parametrize("width", [1280, 400, 360])
-def test_names_at_the_ends_of_lines_neither_overlap_nor_leave_the_page(visit, tmp_path, width):
+def test_names_at_the_ends_of_lines_neither_overlap_nor_leave_the_page(alone, width):
     ends = {"Post-LN": 5.7, "Clipping": 5.7, "AdamW, cosine": 5.69, "Short warm-up": 4.4, "RAdam": 3.8, "T-Fixup": 3.1}
     style = series_style(list(ends), range(6))
     x, y = axes.linear_axis("x", [0.0, 3.0]), axes.linear_axis("y", [3.0, 6.0])
@@ -249,15 +238,7 @@ def test_names_at_the_ends_of_lines_neither_overlap_nor_leave_the_page(visit, tm
     names = end_names(pl.DataFrame(rows), style, x, y)
     spec = line_charts.lines_chart([], x, y, style, names=names)
     spec["datasets"]["points"] = rows
-    script = vega_bundle((Path(__file__).parents[2] / "templates" / "page.js").read_text(encoding="utf-8"))
-    (tmp_path / "page.html").write_text(
-        "<!doctype html><meta charset=utf-8><body><figure id=f data-spec=s><div><div class=live></div></div>"
-        "<figcaption>lines</figcaption></figure><script type=application/json id=theme>{}</script>"
-        f"<script type=application/json id=s>{json.dumps(spec)}</script><script type=module>{script}</script>",
-        encoding="utf-8",
-    )
-    page, said, _ = visit(tmp_path / "page.html", width)
-    assert said == []
+    page = alone(spec, width)
     words = page.locator(".live svg .mark-text.role-mark text").evaluate_all(
         "all => all.map(t => t.getBoundingClientRect()).map(r => [r.left, r.right, r.top, r.bottom])"
     )
@@ -271,21 +252,13 @@ def test_names_at_the_ends_of_lines_neither_overlap_nor_leave_the_page(visit, tm
 
 
 @pytest.mark.parametrize(("width", "lines"), [(1280, 1), (390, 2)])
-def test_a_long_title_of_an_axis_stands_in_two_lines_on_a_phone(visit, tmp_path, width, lines):
+def test_a_long_title_of_an_axis_stands_in_two_lines_on_a_phone(alone, width, lines):
     title = "median update entry over the learning rate |ΔW|/η, of the learning rate (log scale)"
     x, y = axes.linear_axis("x", [0.0, 3.0]), replace(axes.logarithmic_axis("y", [1.0, 10.0]), title=title)
     rows = [{"series": "s", "line": 0, "x": 1.0, "estimate": 2.0, "low": 1.5, "high": 3.0, "n": 5}]
     spec = line_charts.lines_chart([], x, y, series_style(["s"], [0])) | {"datasets": {"points": rows}}
     theme = json.dumps(spec.pop("config"))
-    script = vega_bundle((Path(__file__).parents[2] / "templates" / "page.js").read_text(encoding="utf-8"))
-    (tmp_path / "page.html").write_text(
-        "<!doctype html><meta charset=utf-8><body><figure id=f style='margin:0' data-spec=s><div><div class=live></div>"
-        f"</div><figcaption>lines</figcaption></figure><script type=application/json id=theme>{theme}</script>"
-        f"<script type=application/json id=s>{json.dumps(spec)}</script><script type=module>{script}</script>",
-        encoding="utf-8",
-    )
-    page, said, _ = visit(tmp_path / "page.html", width)
-    assert said == []
+    page = alone(spec, width, theme)
     texts = page.locator(".role-axis-title text", has_text="median").first
     assert max(1, texts.locator("tspan").count()) == lines
     box = texts.bounding_box()
@@ -426,11 +399,21 @@ def test_a_link_to_a_claim_within_a_fold_opens_both(visit, small, tmp_path):
     assert said == []
 
 
-@pytest.mark.nightly
-def test_a_picture_that_a_browser_cannot_read_would_be_seen(visit, folder, tmp_path):
-    shutil.copytree(folder.parent, tmp_path / "reports")
-    spoiled = tmp_path / "reports" / folder.name
-    (spoiled / "figures" / "figure-1.svg").unlink()
-    page, _, _ = visit(spoiled / "index.html", script=False)
-    widths = partial(page.evaluate, "[...document.images].filter(i => i.naturalWidth > 0).length")
-    assert widths() == 7
+@pytest.fixture
+def alone(visit, tmp_path):
+    """Open a page of one drawing, without the style of a report; what the console said is nothing."""
+
+    def alone(spec, width, theme="{}"):
+        script = vega_bundle((Path(__file__).parents[2] / "templates" / "page.js").read_text(encoding="utf-8"))
+        drawing = json.dumps(spec).replace("<", "\\u003c")
+        (tmp_path / "page.html").write_text(
+            "<!doctype html><meta charset=utf-8><body><figure id=f style='margin:0' data-spec=s><div><div class=live>"
+            f"</div></div><figcaption>lines</figcaption></figure><script type=application/json id=theme>{theme}"
+            f"</script><script type=application/json id=s>{drawing}</script><script type=module>{script}</script>",
+            encoding="utf-8",
+        )
+        page, said, _ = visit(tmp_path / "page.html", width)
+        assert said == []
+        return page
+
+    return alone

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from itertools import product
 
-import polars as pl
 import pytest
 
 from lnlab.claims.claim import Finding, verdict_of
@@ -94,22 +93,6 @@ def test_a_verdict_leads_to_the_claim_that_decided_on_the_page_of_the_other_expe
     alone = {row["address"] for row in values(section(verdicts, cited, root=None).charts[0]) if row.get("text") == "✗"}
     assert alone == {"#claim-1"}
     assert "claim-7" in to_svg(spec_with_data(section(verdicts, cited).charts[0]))
-
-
-def test_no_two_labels_of_arrows_that_end_in_one_box_stand_on_one_side():
-    rows = [row for row in values(section([]).charts[0]) if row.get("text") in ("1", "2")]
-    assert len(rows) == 2
-    assert len({row["x"] for row in rows}) == 2
-
-
-def test_the_points_are_the_edges():
-    points = section([verdict("seen", "supported")]).charts[0].points
-    assert points.select("number", "effect", "observed", "cut").rows() == [
-        (1, "An effect", "supported", "not judged"),
-        (2, "An effect", "supported", "not judged"),
-    ]
-    assert points["cause"].str.len_chars().to_list() == [24, 7]
-    assert points.schema["number"] == pl.Int64
 
 
 def test_a_graph_needs_nodes_with_places():

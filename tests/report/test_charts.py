@@ -205,12 +205,6 @@ def test_a_family_shares_a_hue_unless_it_is_large():
     assert five[-1] == "#0072B2"
 
 
-def test_up_to_24_series_have_24_colours():
-    names = [f"variant {n}" for n in range(24)]
-    assert len(set(series_style(names, range(24)).colours)) == 24
-    assert series_style(names[:1], [30]).colours == (COLOURS[30 % len(COLOURS)],)
-
-
 def test_a_panel_has_its_own_points_also_where_laws_are_drawn():
     """With two points in one panel and three in the other, five marks are drawn and not ten."""
     x, y = (axes.linear_axis(word, [0.0, 3.0]) for word in "xy")

@@ -14,7 +14,7 @@ from lnlab.report.folder import read_folder
 from lnlab.report.words.selection_words import selection_sentence
 from lnlab.report.write import render_report, write_report
 from tests.report.conftest import make_results
-from tests.report.lettered import made
+from tests.report.training.conftest import make_trained
 
 W2 = {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w2"}
 POST = {"model.layers": 6, "model.tied": "target", "decoder.cross_attention": True, "placement": "post"}
@@ -60,12 +60,7 @@ def test_training_on_a_grid_of_rates_has_a_table_of_convergence_then_its_losses(
 
 
 def made_rates():
-    """Runs at three learning rates; those at two are the lettered ones."""
-    results = made()
-    number = pl.when(pl.col("axis") == "optimizer.lr").then(pl.col("value")).cast(pl.Float64)
-    axes = results.axes.with_columns(number=number)
-    extra = axes.filter(axis="optimizer.lr").head(1).with_columns(number=pl.lit(0.01), value=pl.lit("0.01"))
-    return replace(results, axes=axes.vstack(extra.select(axes.columns)))
+    return make_trained(rates=(1e-3, 3e-3, 1e-2))
 
 
 def test_sections_of_the_author_stay_as_they_are(facts, results):
@@ -147,16 +142,6 @@ def test_no_number_of_a_table_is_one_too_many(unarranged, steps):
     ]
     results = lnlab.from_frame(pl.DataFrame(rows), axes=["opt"], step="step" if steps else None).results
     assert len(chosen(unarranged, results)) == count
-
-
-def test_what_a_section_selects_stands_in_its_captions(unarranged):
-    results = tabulated(["opt", "lr", "wd"], steps=False)
-    parts = build_parts(with_default_sections(unarranged, results, [], []), results)
-    captions = [of.caption for part in parts for of in (*part.section.charts, *part.section.tables)]
-    for wd in (1, 2):
-        assert any(f"Shown: wd {wd}." in caption for caption in captions)
-        assert any(f"train split, wd {wd}." in caption for caption in captions)
-        assert any(f"validation split, wd {wd}." in caption for caption in captions)
 
 
 @pytest.mark.parametrize(

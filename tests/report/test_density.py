@@ -42,18 +42,6 @@ def test_the_line_is_the_pooled_histogram_and_its_band_is_over_seeds(results):
     assert chart.points["n"].unique().to_list() == [10]
 
 
-def test_panels_and_lines_share_their_bins(results):
-    section = density(results, **BOTH, bins=20)
-    (chart,) = section.charts
-    assert chart.points["panel"].unique(maintain_order=True).to_list() == ["6 layers", "14 layers"]
-    assert chart.points["x"].n_unique() == 22
-    assert "facet" in chart.spec
-    for words in ("Nine tenths of the gradient norms lie (6 layers) from ", " in Post-LN", "; (14 layers) from "):
-        assert words in section.finding
-    for words in ("20 bins of", "decades", "over 10 seeds; band: 95 % Student interval"):
-        assert words in chart.caption
-
-
 def test_the_heading_has_the_quantiles_of_all_values(results):
     low, high = np.quantile(measured(results, "post-14-True-target")["value"].to_numpy(), [0.05, 0.95])
     assert density(results, **POST).finding.endswith(f" lie from {low:.2g} to {high:.2g}")
@@ -66,23 +54,6 @@ def test_zeros_are_counted_by_line_and_named(results, golden):
     of = chart.points.filter(panel="14 layers", series="Pre-LN")
     width = math.log10(of["x"][1] / of["x"][0])
     assert of["estimate"].sum() * width == pytest.approx(520 / 560)
-
-
-def test_numbers_that_are_not_finite_are_counted(results, golden):
-    spoiled = changed(results, pl.lit(math.nan), pl.col("variant").eq("post-14-True-target") & pl.col("seed").eq(3))
-    (chart,) = density(spoiled, **POST, scale="linear").charts
-    golden(chart.caption)
-    assert "wide" in chart.caption
-
-
-def test_lines_are_told_apart_without_colour_and_the_drawing_is_valid(results):
-    (chart,) = density(results, **BOTH).charts
-    line = chart.spec["spec"]["layer"][1]["encoding"]
-    dashes = line["strokeDash"]["scale"]["range"]
-    assert len(set(map(tuple, dashes))) == len(dashes) == 2
-    drawn = to_svg(spec_with_data(chart))
-    assert "NaN" not in drawn
-    assert "Pre-LN" in drawn
 
 
 def test_equal_values_and_extreme_ones_are_drawn(results):

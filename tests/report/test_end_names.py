@@ -69,11 +69,6 @@ def test_no_name_lies_on_another_and_none_stands_twice(log):
     assert {row["series"]: row["y"] for row in rows} == ends
 
 
-def test_the_first_of_lines_that_end_alike_is_named_above():
-    points, style, x, y = drawn({"a": 2.0, "b": 2.0, "c": 2.0})
-    assert [row["series"] for row in end_names(points, style, x, y).rows] == ["c", "b", "a"]
-
-
 @pytest.mark.parametrize(
     ("ends", "last"),
     [

@@ -136,17 +136,6 @@ def test_templates_are_found_beside_the_package_and_render_strictly():
     assert made.from_string("{{ x }}").render(x="<b>") == "&lt;b&gt;"
 
 
-def test_a_template_that_changes_is_compiled_again_and_no_other(tmp_path):
-    folders = (tmp_path, *template_folders())
-    for name in ("one", "two"):
-        (tmp_path / name).write_text(name)
-    before = {name: template_environment(folders).get_template(name) for name in ("one", "two")}
-    (tmp_path / "one").write_text("changed")
-    after = {name: template_environment(folders).get_template(name) for name in ("one", "two")}
-    assert [found.render() for found in after.values()] == ["changed", "two"]
-    assert [after[name] is before[name] for name in after] == [False, True]
-
-
 @pytest.mark.usefixtures("promptly")
 def test_a_template_that_is_a_pipe_or_too_large_is_refused_unread(tmp_path, golden):
     os.mkfifo(tmp_path / "style.css")

@@ -20,10 +20,6 @@ assert tabs
 assert visit
 
 
-def by_night(screen):
-    return pytest.param(*screen.values, id=screen.id, marks=pytest.mark.torture)
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     """The index of three committed reports and one that cannot be read."""
@@ -44,12 +40,6 @@ def visible_cards(page):
 @pytest.mark.parametrize(("width", "scheme"), SCREENS)
 def test_the_index_with_a_broken_report_is_silent_accessible_and_fits(visit, index, width, scheme):
     is_silent_accessible_and_fits(visit, index, width, scheme)
-
-
-@pytest.mark.parametrize(("width", "scheme"), [SCREENS[0], *(by_night(screen) for screen in SCREENS[1:])])
-def test_the_committed_index_is_silent_accessible_and_fits(visit, width, scheme):
-    """Its cards are those of the other test, many times: one screen of four in every run."""
-    is_silent_accessible_and_fits(visit, ROOT / "reports" / "index.html", width, scheme)
 
 
 def is_silent_accessible_and_fits(visit, path, width, scheme):

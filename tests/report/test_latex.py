@@ -34,11 +34,6 @@ def test_the_reader_of_these_tests_takes_no_command_for_text(wrong):
         printed(wrong)
 
 
-def test_nothing_but_escapes_is_added():
-    assert escape_latex("100 % of a_b & {c}") == r"100 \% of a\_b \& \{c\}"
-    assert escape_latex("−1.5 × 10⁻³") == r"$-$1.5 $\times$ 10$^{-}$$^{3}$"
-
-
 def test_a_table_is_a_booktabs_table_with_numbers_flush_right():
     rows = pl.DataFrame({"series": ["Post-LN", "Pre_LN"], "estimate": [1.5, None]})
     text = booktabs_table(reader_grid(rows, {"series": "variant", "estimate": "norm"}, "What."), "tab:x")
@@ -50,8 +45,3 @@ def test_a_table_is_a_booktabs_table_with_numbers_flush_right():
 def test_a_bracket_after_a_line_end_is_not_taken_for_its_argument():
     made = Grid("c", ("a",), ((("[2cm]", False),), (("*", False),)))
     assert "{[2cm]} \\\\\n{*} \\\\" in booktabs_table(made, "l")
-
-
-def test_ragged_rows_are_refused():
-    with pytest.raises(ValueError, match="one width"):
-        booktabs_table(Grid("c", ("a", "b"), ((("x", False),),)), "l")

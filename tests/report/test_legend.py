@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lnlab.report.charts import axes, legend, line_charts, render
+from lnlab.report.charts import legend
 from lnlab.report.theme import COLOURS, DASHES, SERIES_COLOURS, SHAPES, series_style
 
 
@@ -39,21 +39,6 @@ def test_a_mark_stands_in_the_middle_and_turns_as_the_line_does(shape):
     assert areas[0] > 0
     assert areas[1] > 0 or shape == "circle"
     assert shape != "circle" or "0,1,1," in legend.symbol_path((1, 0), shape), "the sweep of a clockwise arc"
-
-
-def test_a_drawing_shows_line_and_mark_of_each_series_and_no_second_legend():
-    x, y = (axes.linear_axis(word, [0.0, 3.0]) for word in "xy")
-    rows = [
-        {"series": s, "line": k, "x": n, "estimate": n, "low": n, "high": n, "n": 5}
-        for k, s in enumerate(("Post-LN", 'it\'s \\ "odd"'))
-        for n in (1, 2, 3)
-    ]
-    style = series_style(["Post-LN", 'it\'s \\ "odd"'], [0, 1])
-    spec = line_charts.lines_chart([], x, y, style) | {"datasets": {"points": rows}}
-    svg = render.to_svg(spec)
-    texts = re.findall(r">([^<>]+)</text>", svg)
-    assert texts.count("Post-LN") == 1
-    assert len(re.findall(r'd="M-([\d.]+),-\1h[\d.]+v[\d.]+h-[\d.]+Z"', svg)) == 3, "three squares on the second line"
 
 
 def test_a_placement_and_a_norm_have_one_colour_wherever_they_stand():

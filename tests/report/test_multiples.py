@@ -14,10 +14,8 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report.charts.axes import logarithmic_axis
 from lnlab.report.charts.render import to_svg
 from lnlab.report.charts.room import crowded_at_foot
-from lnlab.report.charts.small_multiples import small_multiples_chart
 from lnlab.report.data import profiles
 from lnlab.report.data.profiles import collect_profiles
 from lnlab.report.page.figures import spec_with_data
@@ -119,22 +117,6 @@ def test_the_heading_names_the_extremes_of_the_last_line(methods, golden):
     golden(finding)
 
 
-def test_the_drawing_wraps_has_every_method_and_an_order_of_colours(methods):
-    (chart,) = small_multiples(methods, **ASKED).charts
-    assert (chart.spec["columns"], chart.spec["facet"]["sort"]) == (4, ["Post-LN", PRE])
-    colours = chart.spec["spec"]["layer"][1]["encoding"]["color"]["scale"]
-    assert colours["domain"] == list(LINES)
-    darkness = [
-        sum(int(c[i : i + 2], 16) * w for i, w in ((1, 0.2126), (3, 0.7152), (5, 0.0722))) for c in colours["range"]
-    ]
-    assert darkness == sorted(darkness, reverse=True)
-    legend = chart.spec["spec"]["layer"][1]["encoding"]["color"]["legend"]
-    assert legend["columns"] == 3, "five in a row are wider than a phone"
-    drawn = to_svg(spec_with_data(chart))
-    assert all(word in drawn for word in ("Post-LN", "quoted", "σ", "first", "last"))
-    assert drawn == to_svg(spec_with_data(small_multiples(methods, **ASKED).charts[0]))
-
-
 def test_an_axis_may_end_before_its_lines_which_then_say_how_far_they_go(methods, golden):
     (chart,) = small_multiples(methods, **ASKED, between=(0.5, 1.5)).charts
     points = chart.points.group_by("panel").agg(pl.min("estimate").alias("low"), pl.max("estimate").alias("high"))
@@ -190,14 +172,6 @@ def test_nothing_measured_and_missing_runs_are_said(methods, golden):
     assert section.missing == "Missing: of 100 runs, 100 not run yet."
 
 
-def test_one_seed_has_no_band_and_no_interval(methods):
-    one = {**methods.tables, "sites": methods.tables["sites"].filter(seed=1)}
-    section = small_multiples(Results(methods.runs.filter(seed=1), methods.axes, one), **ASKED)
-    assert "one seed, no band" in section.charts[0].caption
-    assert all("[" not in text for row in section.tables[0].grid.rows for text, _ in row[1:])
-    assert to_svg(spec_with_data(section.charts[0]))
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, facts, methods):
     out = tmp_path_factory.mktemp("reports") / "zoo"
@@ -231,12 +205,6 @@ def test_every_file_of_the_page_has_the_table(folder, golden):
     assert json.loads((folder / "figures/figure-1.vl.json").read_text())["columns"] == 4
 
 
-def test_the_caption_names_no_colour_since_dark_pages_show_others(methods, golden):
-    (chart,) = small_multiples(methods, quantity="gradient_norm", where=W2).charts
-    golden(chart.caption)
-    assert not [word for word in ("orange", "blue", "white", "pink", "purple", "dark") if word in chart.caption]
-
-
 @pytest.mark.parametrize(
     ("estimates", "crowded"),
     [
@@ -250,17 +218,3 @@ def test_the_caption_names_no_colour_since_dark_pages_show_others(methods, golde
 def test_a_note_leaves_the_foot_of_a_panel_to_lines_that_go_through_it(estimates, crowded):
     rows = [{"series": str(n), "estimate": value} for n, line in enumerate(estimates) for value in line]
     assert crowded_at_foot(pl.DataFrame(rows), (1e-5, 100.0), 0.13) is crowded
-
-
-def test_every_line_of_a_note_is_inside_its_panel():
-    chart = small_multiples_chart(
-        ["a", "b"], ["2 layers"], logarithmic_axis("y", [1.0, 10.0]), {"a": "one; two; three", "b": "four; five"}, ["b"]
-    )
-    texts = [
-        (layer["encoding"]["y"]["value"], layer["transform"][1]["calculate"])
-        for layer in chart["spec"]["layer"]
-        if layer["mark"].get("fontStyle") == "italic"
-    ]
-    heights = {word: y for y, words in texts for word in ("one", "two", "three", "four", "five") if word in words}
-    assert 0 < heights["four"] < heights["five"] < heights["one"] < heights["two"] < heights["three"]
-    assert heights["three"] < chart["spec"]["height"]

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from lnlab.report.page.notebook import escape_markdown, notebook_text
+from lnlab.report.page.notebook import notebook_text
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 OFFLINE = """
@@ -122,7 +122,3 @@ def test_texts_cannot_become_markdown_or_code(small):
 def code(facts, verdict):
     made = nbformat.reads(notebook_text(replace(facts, sections=()), [verdict], []), as_version=4)
     return [c.source for c in made.cells if c.cell_type == "code"]
-
-
-def test_escaping_keeps_words_and_one_line():
-    assert escape_markdown("a\nb <i> *c* [d](e)") == r"a b &lt;i&gt; \*c\* \[d\]\(e\)"

@@ -7,7 +7,6 @@ import pytest
 
 from lnlab.claims.judging import judge_claim
 from lnlab.report.page.claim_list import grouped_by_role, roles_sentence
-from lnlab.report.paper.write import write_paper
 from lnlab.report.write import write_report
 from lnlab.specfile.read import read_experiment
 
@@ -75,15 +74,6 @@ def test_no_word_of_the_page_speaks_of_a_source(own):
     assert FOREIGN.findall(text) == []
     places = [text.rindex(words) for words in ("does not show", "Small models.", "What was tested", "Claims")]
     assert places == sorted(places)
-
-
-def test_nor_does_one_of_the_notebook_or_of_a_paper_that_includes_it(own, tmp_path):
-    assert FOREIGN.findall((own[0] / "notebook.ipynb").read_text().replace('"source"', "")) == []
-    write_paper([own[0]], tmp_path)
-    table = (tmp_path / "own-verdicts.tex").read_text()
-    assert FOREIGN.findall(table) == []
-    assert r"\caption{Claims: " in table
-    assert table.count(r"\begin{table}") == 1
 
 
 def test_with_a_source_each_role_keeps_its_heading(own, facts, golden):

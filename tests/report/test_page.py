@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from lnlab.report.drawing import Drawing
 from lnlab.report.page.citation_links import cited_papers, linked_citations, web_address
 from lnlab.report.page.claim_list import claim_groups
 from lnlab.report.page.layout import fold_repeated_sentences
@@ -68,12 +67,6 @@ def test_one_figure_stands_before_the_claims_and_each_figure_stands_once(answere
     assert 'id="figure-2"' in after
     for number in (1, 2):
         assert answered.count(f'id="figure-{number}"') == 1
-
-
-def test_an_author_s_heading_takes_the_place_of_the_finding(answered, golden):
-    headings = [re.sub(r"<.*?>", "", text).strip(" #\n") for text in re.findall(r"<h2>(.*?)</h2>", answered, re.DOTALL)]
-    golden(headings[0])
-    assert not [heading for heading in headings if heading.startswith("Post-LN grows")]
 
 
 def test_claims_stand_once_under_their_role_and_sections_link_to_them(answered, small, golden):
@@ -179,20 +172,6 @@ def test_a_page_leads_to_the_index_and_to_related_questions(small, tmp_path, pro
     assert index == (root / "index.html").resolve()
     assert other == (report_folder(root, "other", profile) / "index.html").resolve()
     assert "What &lt;b&gt; adds</a>" in page
-
-
-def test_a_page_in_one_file_links_to_no_other_file(small, tmp_path):
-    facts, results, verdicts = small
-    write_report(
-        tmp_path,
-        replace(facts, related={"other": "what it adds"}),
-        results,
-        verdicts,
-        drawing=Drawing(single_file=True),
-    )
-    page = (tmp_path / "index.html").read_text()
-    assert "What it adds" in page
-    assert not re.findall(r'href="[^"#]*index\.html', page)
 
 
 @pytest.mark.parametrize("text", ["javascript:alert(1)", "data:text/html,x", "//evil.example", "https://a.b/ x", ""])

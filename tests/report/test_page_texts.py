@@ -118,10 +118,6 @@ LIST = re.compile(r"(?<![\d.−])(?:\d+(?:\.\d+)?, )*\d+(?:\.\d+)? or \d+(?:\.\d
 """Values that a parameter takes over the variants; lists within one value end with *and*."""
 
 
-def test_there_are_pages():
-    assert len(PAGES) > 20
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -25,15 +25,6 @@ def test_panels_have_letters_and_their_names_cannot_leave_the_expression():
     assert "labelExpr" not in panels([f"method {n}" for n in range(13)])["facet"]["header"]
 
 
-@pytest.mark.parametrize(
-    ("count", "columns", "independent"), [(2, 3, False), (5, 2, True), (4, 2, False), (6, 3, False)]
-)
-def test_no_place_without_a_panel_has_an_axis(count, columns, independent):
-    spec = panels([str(n) for n in range(count)], columns)
-    assert spec["columns"] == min(count, columns)
-    assert ("resolve" in spec) is independent
-
-
 @pytest.mark.parametrize("octaves", [1, 4])
 def test_every_tick_of_a_drawing_has_its_label_though_numbers_of_files_are_rounded(octaves):
     spec = rounded_json(histogram_chart(["Adam"], "gradient entry", (-60 // octaves, 4), octaves, 0.5, {}))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.cli import main
 from lnlab.errors import ReportError
 from lnlab.report.page.latex import escape_latex
 from lnlab.report.paper.drawing import drawn_pdf
@@ -120,12 +119,6 @@ def test_braces_in_a_title_are_paired_as_bibtex_counts_them():
 def test_two_reports_of_one_spec_are_refused(folder, tmp_path, golden):
     with golden.raises(ReportError):
         write_paper([folder, folder], tmp_path)
-
-
-def test_the_command_names_the_article(folder, tmp_path, capsys):
-    assert main(["paper", str(folder), "--out", str(tmp_path / "p"), "-q"]) == 0
-    assert capsys.readouterr().out.strip().endswith("p/article.tex")
-    assert "figure*" in (tmp_path / "p" / "xiong_fig3-figure-1.tex").read_text()
 
 
 def test_every_character_of_committed_texts_has_its_latex():

@@ -6,7 +6,7 @@ from lnlab.registry import Flawed
 from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.report.sections.plots import depth_profile, size_plot
+from lnlab.report.sections.plots import size_plot
 from tests.report.test_series_panels import lines, svg_of
 
 SIZES = {
@@ -44,17 +44,6 @@ def test_what_has_no_place_is_said(results, published, golden):
     assert rings(figure) == []
     (plain,) = size_plot(results, **SIZES).charts
     assert figure.y == plain.y
-
-
-def test_one_number_beyond_a_linear_axis_leaves_all_to_words(results):
-    where = {**SIZES["where"], "layer": None, "model.layers": 6}
-    del where["layer"]
-    near, far = ({"Post-LN": {"last": 1.0}, "Pre-LN": {"1": value}} for value in (0.5, 50))
-    (drawn,) = depth_profile(results, quantity="gradient_norm", where=where, scale="linear", published=near).charts
-    assert len(rings(drawn)) == 2
-    (told,) = depth_profile(results, quantity="gradient_norm", where=where, scale="linear", published=far).charts
-    assert rings(told) == []
-    assert "beyond the axis: 1 (Post-LN, at the end) and 50 (Pre-LN, at 1)." in told.caption
 
 
 def test_each_of_many_panels_has_the_rings_of_its_own_series():

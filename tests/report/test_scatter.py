@@ -98,13 +98,6 @@ def test_places_with_one_number_only_are_not_drawn(results, golden):
     golden(scatter(few, of=OF, to=TO).finding)
 
 
-def test_a_single_seed_has_no_bars(results):
-    one = results.tables["sites"].filter(seed=1)
-    section = scatter(Results(results.runs, results.axes, {**results.tables, "sites": one}), of=OF, to=TO)
-    assert "one seed, no bars" in section.charts[0].caption
-    assert "[" not in section.finding
-
-
 def test_a_selection_without_one_quantity_is_refused(results):
     with pytest.raises(LabError, match="of: names no quantity"):
         scatter(results, of=PRE, to=TO)

@@ -124,13 +124,6 @@ def test_factors_beyond_all_digits_are_told_in_words(results, power, golden):
     golden(depth_profile(far, quantity="gradient_norm", where={**SIX, "placement": "pre"}).finding)
 
 
-def test_the_caption_says_what_unit_band_and_n(results):
-    (chart,) = depth_profile(results, quantity="gradient_norm", where=SIX).charts
-    for words in ("Frobenius norm of the mean gradient", "nats per token", "95 % Student interval", "over 10 seeds"):
-        assert words in chart.caption
-    assert chart.alt.endswith(f"{depth_profile(results, quantity='gradient_norm', where=SIX).finding}.")
-
-
 def test_stacks_that_are_not_chosen_stand_side_by_side(results):
     where = {"tensor": "w2", "model.layers": 6, **FULL}
     (chart,) = depth_profile(results, quantity="gradient_norm", where=where).charts
@@ -191,19 +184,6 @@ def test_a_curve_is_level_only_where_its_whole_interval_is(ratios, golden):
 def test_a_difference_is_level_only_where_its_whole_interval_is(ends, golden):
     start = 2.0
     golden(change_in_words([(start, end) for end in ends], "A", "", log=False))
-
-
-@pytest.mark.parametrize(
-    ("who", "text"),
-    [
-        ("LayerNorm", "the gradient norm with LayerNorm"),
-        ("Post-LN", "the gradient norm in Post-LN"),
-        ("without warm-up", "the gradient norm without warm-up"),
-    ],
-)
-def test_it_is_the_quantity_that_may_rise_and_not_the_variant(who, text):
-    said = change_in_words([(1.0, 0.6), (1.0, 1.5)], who, "", log=True, quantity="gradient_norm")
-    assert f"whether {text} rises" in said
 
 
 def test_one_seed_has_no_band_and_says_so(results, golden):
@@ -285,16 +265,6 @@ def test_a_planted_power_law_is_found_and_named(results):
     assert section.finding.endswith(f"Post-LN {law}; Pre-LN {law}")
 
 
-def test_laws_start_at_the_mean_of_the_smallest_size(results):
-    section = size_plot(results, quantity="gradient_norm", where={**W2, "layer": "last"}, theory=[FALLING])
-    (chart,) = section.charts
-    start = chart.points.filter(series="Pre-LN", x=6)["estimate"][0]
-    (law,) = (d for d in chart.spec["datasets"].values())
-    last = next(r for r in law if r["law"].startswith("Pre-LN") and r["x"] == 14)
-    assert last["y"] == pytest.approx(start * (14 / 6) ** -0.5)
-    assert last["label"] == "1/√L"
-
-
 def test_a_section_read_again_from_its_own_rows_is_the_same(facts, results):
     for part in build_parts(facts, results):
         kept = Results(results.runs, results.axes, {**results.tables, **part.section.rows})
@@ -333,12 +303,6 @@ def test_straight_lines_are_drawn_at_every_layer_and_fit_into_the_picture(result
     assert ">1 + 3l/2<" in to_svg(spec_with_data(chart))
 
 
-def test_straight_lines_stand_in_every_panel(results):
-    where = {"tensor": "w2", "model.layers": 6, **FULL}
-    (chart,) = depth_profile(results, quantity="gradient_norm", where=where, theory=[SLOPED]).charts
-    assert to_svg(spec_with_data(chart)).count(">1 + 3l/2<") == 2
-
-
 def test_a_number_that_moves_with_the_size_makes_no_series_of_its_own(results):
     """d_ff = d_model: one line, not one a width. A word that moves with it still does."""
     where = {**W2, "layer": "last", "placement": "post"}
@@ -351,32 +315,6 @@ def test_a_number_that_moves_with_the_size_makes_no_series_of_its_own(results):
     told = Results(results.runs, pl.concat([results.axes, word]), results.tables)
     (chart,) = size_plot(told, quantity="gradient_norm", where=where).charts
     assert chart.points["series"].n_unique() == 5
-
-
-def test_what_a_methods_name_says_is_not_said_again(results):
-    """Cross-attention goes with the method, so that only the method and the placement are in the names."""
-    where = {"stack": "decoder", "tensor": "w2", "model.layers": 6, "model.tied": "target"}
-    cross = results.axes.filter(axis="decoder.cross_attention")
-    word = pl.when(pl.col("label") == "true").then(pl.lit("Vaswani")).otherwise(pl.lit("decoder alone"))
-    named = cross.with_columns(axis=pl.lit("method"), value='"' + word + '"', label=word)
-    told = Results(results.runs, pl.concat([results.axes, named]), results.tables)
-    (chart,) = depth_profile(told, quantity="gradient_norm", where=where).charts
-    names = chart.points["series"].unique(maintain_order=True).to_list()
-    assert names == ["Post-LN, Vaswani", "Post-LN, decoder alone", "Pre-LN, Vaswani", "Pre-LN, decoder alone"]
-
-
-def test_a_heading_has_room_for_four_exponents_and_else_tells_the_range(results, golden):
-    """Here of five seeds taken for five series."""
-    where = {**W2, "layer": "last", "placement": "pre", "seed": [1, 2, 3, 4, 5]}
-    word = pl.col("seed").cast(pl.String)
-    seeds = results.runs.select("run", label=word, value='"' + word + '"').with_columns(axis=pl.lit("norm"))
-    told = Results(results.runs, pl.concat([results.axes, seeds], how="diagonal"), results.tables)
-    section = size_plot(told, quantity="gradient_norm", where=where)
-    slopes = {s: size_exponents(section.charts[0].seeds.filter(series=s))[0] for s in "12345"}
-    low, high = min(slopes, key=slopes.get), max(slopes, key=slopes.get)
-    golden(section.finding)
-    assert f"({low}) to " in section.finding
-    assert section.finding.endswith(f"({high})")
 
 
 def test_exponents_that_read_alike_are_no_range():

@@ -10,7 +10,6 @@ import pytest
 
 from lnlab.report.charts import axes, render, training_curves
 from lnlab.report.charts.training_curves import CROSS_PATH, Overlays
-from lnlab.report.charts.vega_lite import say_axes_once
 from lnlab.report.data.figure import POINT_SCHEMA, SEED_SCHEMA, FigureData
 from lnlab.report.figures.lines import Lines
 from lnlab.report.theme import series_style
@@ -88,10 +87,3 @@ def test_a_drawing_that_states_its_axes_once_is_the_same_drawing(monkeypatch, na
     long = lines(names, spread=spread).spec
     assert len(json.dumps(short | {"config": {}})) < 0.85 * len(json.dumps(long | {"config": {}}))
     assert svg_of(short) == svg_of(long)
-
-
-def test_layers_with_different_axes_keep_them():
-    axis, other = {"title": "a"}, {"title": "b"}
-    spec = {"layer": [{"encoding": {"x": {"axis": axis}}}, {"encoding": {"x": {"axis": other}}}, {"encoding": {}}]}
-    say_axes_once(spec)
-    assert [layer["encoding"].get("x") for layer in spec["layer"]] == [{"axis": axis}, {"axis": other}, None]

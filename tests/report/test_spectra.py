@@ -1,7 +1,7 @@
 """Sections of spectra: one pair of axes for all arms, counts in powers of ten and from both ends."""
 
-import json
 import math
+from dataclasses import replace
 
 import nbformat
 import numpy as np
@@ -18,7 +18,8 @@ from lnlab.report.compose import ReportPart
 from lnlab.report.page.figures import draw_parts, figure_files, spec_with_data
 from lnlab.report.page.notebook import notebook_text
 from lnlab.report.sections.spectra import cumulative_spectrum, spectral_density
-from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
+from lnlab.tables import Results
+from tests.support.results import results_of as made_by_hand
 from tests.support.row_schemas import row_schema
 
 SIZE = 1000
@@ -52,17 +53,14 @@ def rows_of(placement, seed, operator="hessian", part=None, step=0, draws=(1, 2)
 
 
 def results_of(rows, seeds=(1, 2, 3)):
-    runs, axes = [], []
+    runs = []
     for place in ("post", "pre"):
-        for seed in seeds:
-            run, stack = f"{place}-{seed}", {"placement": {"kind": place}, "layers": 2}
-            setting = json.dumps({"encoder": stack, "decoder": stack})
-            runs.append({"run": run, "trajectory": run, "steps": 0, "variant": place, "seed": seed, "setting": setting})
-            axes.append({"run": run, "axis": "placement", "value": json.dumps(place), "label": place})
-    made = frame("runs", runs).with_columns(status=pl.lit("finished"), reason=pl.lit(None, pl.String))
-    tables = {name: pl.DataFrame(schema=row_schema(name)) for name in WRITTEN_BY_WORKERS}
-    tables["spectra"] = pl.DataFrame(list(rows), schema=row_schema("spectra"))
-    return Results(made, frame("axes", axes), tables)
+        stack = {"placement": {"kind": place}, "layers": 2}
+        setting = {"encoder": stack, "decoder": stack}
+        runs += [{"variant": place, "seed": seed, "setting": setting, "axes": {"placement": place}} for seed in seeds]
+    made = made_by_hand(runs)
+    spectra = pl.DataFrame(list(rows), schema=row_schema("spectra"))
+    return replace(made, tables={**made.tables, "spectra": spectra})
 
 
 @pytest.fixture(scope="module")
@@ -255,10 +253,11 @@ def test_the_bulk_of_a_cumulative_spectrum_is_read_through_midpoints():
     assert np.mean(errors["midpoints"]) < 0.6 * np.mean(errors["steps"])
 
 
-def test_a_notebook_computes_the_range_that_the_caption_names(spectra, facts, tmp_path, monkeypatch):
-    section = cumulative_spectrum(spectra)
-    (chart,) = section.charts
-    (shown,) = draw_parts([ReportPart(1, "", (), section)])
+@pytest.mark.parametrize(("section", "runs"), [(cumulative_spectrum, "spectra"), (spectral_density, "budgets")])
+def test_a_notebook_computes_what_the_caption_names(section, runs, request, facts, tmp_path, monkeypatch):
+    made = section(request.getfixturevalue(runs))
+    (chart,) = made.charts
+    (shown,) = draw_parts([ReportPart(1, "", (), made)])
     cells = nbformat.reads(notebook_text(facts, [], [shown]), as_version=4).cells
     opening, figure = [cell.source for cell in cells if cell.cell_type == "code"][:2]
     (tmp_path / "figures").mkdir()
@@ -269,44 +268,8 @@ def test_a_notebook_computes_the_range_that_the_caption_names(spectra, facts, tm
     names = {}
     exec(opening, names)
     exec(figure, names)
-    made, drawn = names["points"], chart.points
-    assert made.columns == drawn.columns
-    assert made.select("panel", "series", "line", "n").equals(drawn.select("panel", "series", "line", "n"))
-    values = chart.seeds.group_by("panel", "series", "x", maintain_order=True).agg("value")["value"].to_list()
-    for row, of_seeds in zip(made.iter_rows(named=True), values, strict=True):
-        if row["estimate"] is not None:
-            assert row["estimate"] == pytest.approx(np.mean(of_seeds), rel=1e-5)
-        if row["high"] is not None:
-            assert row["high"] == pytest.approx(max(of_seeds), rel=1e-5)
-    assert made["low"].null_count() == drawn["low"].null_count()
-    assert np.nanmax(np.abs(made["low"].to_numpy() / drawn["low"].to_numpy() - 1)) < 1e-5
-
-
-def test_a_notebook_computes_the_bounds_of_a_budget(budgets, facts, tmp_path, monkeypatch):
-    section = spectral_density(budgets)
-    (chart,) = section.charts
-    (shown,) = draw_parts([ReportPart(1, "", (), section)])
-    cells = nbformat.reads(notebook_text(facts, [], [shown]), as_version=4).cells
-    opening, figure = [cell.source for cell in cells if cell.cell_type == "code"][:2]
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "tables").mkdir()
-    for name, content in figure_files(shown.figures[0]).items():
-        (tmp_path / name).write_bytes(content)
-    monkeypatch.chdir(tmp_path)
-    names = {}
-    exec(opening, names)
-    exec(figure, names)
-    made, drawn = names["points"], chart.points
-    assert made.select("panel", "series", "line", "n", "marks").equals(
-        drawn.select("panel", "series", "line", "n", "marks")
-    )
+    points, exact = names["points"], [c for c in chart.points.columns if chart.points.schema[c] != pl.Float64]
+    assert points.select(exact).equals(chart.points.select(exact))
     for column in ("x", "estimate", "low", "high"):
-        assert made[column].null_count() == drawn[column].null_count()
-        np.testing.assert_allclose(made[column].drop_nulls(), drawn[column].drop_nulls(), rtol=1e-5)
-
-
-def test_of_two_methods_at_two_steps_the_heading_names_both_methods_at_the_last(golden):
-    rows = [r for p in ("post", "pre") for s in (1, 2, 3) for step in (0, 5) for r in rows_of(p, s, step=step)]
-    finding = spectral_density(results_of(rows)).finding
-    golden(finding)
-    assert "before training" not in finding
+        assert points[column].null_count() == chart.points[column].null_count()
+        np.testing.assert_allclose(points[column].drop_nulls(), chart.points[column].drop_nulls(), rtol=1e-5)

@@ -60,11 +60,6 @@ def test_texts_are_what_they_were():
     assert all(text in svg for text in ("✓ ok", "5 · 10⁻⁶", "Řeka ŌŎ ✗", "m\u0302"))
 
 
-def test_every_mark_has_a_stand_in_at_once():
-    _, back = with_stand_ins(labelled(MARKS))
-    assert sorted(back.values()) == sorted(MARKS)
-
-
 def test_committed_drawings_hold_no_character_whose_width_is_the_machine_s():
     drawings = sorted(Path("reports").glob("*/real/figures/*.svg"))
     assert drawings

@@ -102,18 +102,6 @@ def test_seeds_with_one_median_agree_only_where_they_are_equal(results, one, tex
     assert text in {cell.replace("\u00a0", " ") for cell in cells}
 
 
-def test_numbers_that_read_alike_are_no_range(results, golden):
-    alike = changed(results, 0.724 + 1e-6 * pl.col("seed"), where=True)
-    golden(table(alike, **SIZES).finding)
-
-
-def test_numbers_that_two_digits_do_not_tell_apart_get_more(results, golden):
-    near = changed(results, pl.when(pl.col("variant").str.starts_with("post")).then(1.23).otherwise(1.19), where=True)
-    finding = table(near, **SIZES).finding
-    golden(finding)
-    assert "1.23 (Post-LN " in finding
-
-
 @pytest.mark.parametrize(
     ("printed", "fits"), [("0.000", True), ("0.0", True), ("0.002", True), ("0.003", False), ("-1", False)]
 )
@@ -181,8 +169,3 @@ def test_a_matrix_shows_the_first_statistic_of_every_cell_on_shades_in_order(res
     svg = to_svg(spec_with_data(chart))
     assert all(f">{text}<" in svg for text in ("Post-LN", "Pre-LN", "6", "14", f"{levels[0]:.3g}"))
     assert not table(results, **SIZES).charts
-
-
-def test_a_matrix_of_one_number_is_drawn(results):
-    section = table(changed(results, pl.lit(0.5), pl.lit(value=True)), **SIZES, matrix=True)
-    assert to_svg(spec_with_data(section.charts[0])).count(">0.5<") == 10

@@ -6,7 +6,7 @@ import math
 import polars as pl
 import pytest
 
-from lnlab.report.table import MAX_SHOWN_ROWS, csv_bytes, format_cells, reader_grid
+from lnlab.report.table import csv_bytes, format_cells
 from lnlab.tables import smallest_parquet
 
 ROWS = pl.DataFrame(
@@ -54,16 +54,6 @@ def test_numbers_that_are_not_finite_are_written_and_not_lost():
     assert csv_bytes(rows, {"estimate": "e"}) == b"e\nNaN\ninf\n\n"
 
 
-def test_a_long_table_says_how_much_it_shows():
-    rows = pl.DataFrame({"x": range(MAX_SHOWN_ROWS + 1)})
-    assert len(reader_grid(rows, {"x": "x"}, "Long.").rows) == MAX_SHOWN_ROWS
-    assert (
-        reader_grid(rows, {"x": "x"}, "Long.").caption
-        == f"Long. The first {MAX_SHOWN_ROWS} of {MAX_SHOWN_ROWS + 1} rows."
-    )
-    assert reader_grid(rows.head(3), {"x": "x"}, "Short.").caption == "Short."
-
-
 def test_parquet_keeps_nan_apart_from_null_and_its_bytes():
     rows = pl.DataFrame({"x": [math.nan, None, 1.0]})
     assert smallest_parquet(rows) == smallest_parquet(rows)
@@ -72,26 +62,8 @@ def test_parquet_keeps_nan_apart_from_null_and_its_bytes():
     assert back[1] is None
 
 
-@pytest.mark.parametrize("value", [1e300, -1e-300])
-def test_extreme_numbers_fit_a_cell(value):
-    rows = pl.DataFrame({"estimate": [value], "low": [value], "high": [value]})
-    ((cell, *_),) = format_cells(rows, {"estimate": "e"})
-    assert len(cell[0]) < 20
-
-
 def test_equal_tables_have_equal_bytes_however_their_rows_lie_in_memory():
     whole = pl.DataFrame({"text": [f"a setting, number {n}" for n in range(1_000)]})
     parts = pl.concat([whole.head(400), whole.tail(600)], rechunk=False)
     assert parts.n_chunks() > whole.n_chunks()
     assert smallest_parquet(parts) == smallest_parquet(whole)
-
-
-@pytest.mark.parametrize("repeats", [1, 400])
-def test_of_two_compressions_the_smaller_is_taken(repeats):
-    rows = pl.DataFrame({"run": [f"{n * 2654435761 % 2**32:08x}" for n in range(500)] * repeats})
-    sizes = []
-    for how, level in (("zstd", 22), ("brotli", 11)):
-        buffer = io.BytesIO()
-        rows.write_parquet(buffer, compression=how, compression_level=level, statistics=False)
-        sizes.append(len(buffer.getvalue()))
-    assert len(smallest_parquet(rows)) == min(sizes)

@@ -4,12 +4,9 @@ import re
 
 import pytest
 
-from lnlab.report.charts import axes
-from lnlab.report.charts.learning_rate_basin import basin_chart
 from lnlab.report.charts.render import to_svg
 from lnlab.report.charts.thumbnail import HEIGHT, WIDTH, thumbnail_spec
 from lnlab.report.drawing import Drawing
-from lnlab.report.theme import series_style
 from lnlab.report.write import write_report
 
 ROWS = [{"x": x, "y": y, "panel": panel, "series": "a"} for panel in ("p", "q") for x, y in ((1, 1.0), (2, 3.0))]
@@ -44,17 +41,6 @@ def test_it_has_the_marks_and_no_words(kind):
     assert set(small["datasets"]) == {"points"}
     panels = {row["panel"] for row in small["datasets"]["points"]}
     assert panels == ({"q"} if kind == "facet" else {"p", "q"})
-
-
-def test_scales_stay_where_the_layer_that_states_them_is_left_out():
-    """Dots of single runs come first in a basin, and they are left out where a line shows the medians."""
-    x, y = axes.axis_at_values("rate", [1e-4, 1e-3, 1e-2], log=True), axes.linear_axis("loss", [4.0, 6.0])
-    chart = basin_chart(x, y, series_style(["a"], [0]), ())
-    points = [{"series": "a", "line": 0, "x": x, "estimate": 5.0, "low": 4.5, "high": 5.5} for x in (1e-4, 1e-3, 1e-2)]
-    small = thumbnail_spec({**chart, "datasets": {"points": points, "seeds": []}})
-    (line,) = small["layer"]
-    assert line["encoding"]["x"]["scale"]["type"] == "log"
-    assert line["encoding"]["y"]["scale"]["domain"] == list(y.domain)
 
 
 def test_a_report_has_one_where_it_has_a_figure(small, tmp_path):

@@ -69,12 +69,6 @@ def test_the_exact_table_says_which_seed_after_how_many_updates(results):
     assert rows.filter(line="source")["seed"].null_count() == 3
 
 
-def test_the_caption_says_when_who_and_how_it_was_scored(results):
-    caption = translations(told(results), where=SIX).tables[0].caption
-    for words in ("after 40 updates", "seed 1.", f"sacreBLEU {SIGNATURE}", "from 0 to 100"):
-        assert words in caption
-
-
 def test_where_picks_seeds_and_steps_and_sentences_are_counted(results):
     section = translations(told(results), where={**SIX, "seed": 3, "step": 0, "placement": "post"}, sentences=2)
     said = [row for row in lines(section) if row[2] == "a dog ."]

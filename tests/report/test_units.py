@@ -1,7 +1,6 @@
 """The loss of a classifier is a mean over sentences, and its pages say so wherever a unit stands."""
 
 import json
-from dataclasses import replace
 
 import polars as pl
 
@@ -10,7 +9,6 @@ from lnlab.report.compose import build_parts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page.methods import methods_paragraphs
 from lnlab.report.sections.plots import depth_profile
-from lnlab.report.sections.table import table
 from lnlab.report.words.quantity_words import quantity_definition, quantity_with_unit
 from lnlab.select.quantity import quantities
 from lnlab.specfile.columns import RECORDED
@@ -43,14 +41,6 @@ def test_a_drawing_says_what_its_numbers_are_of(results):
     assert after.points.equals(before.points)
 
 
-def test_so_does_a_table(results):
-    where = {k: v for k, v in SIX.items() if k != "model.layers"} | {"layer": "last"}
-    given = {"quantity": "gradient_norm", "rows": "placement", "columns": "model.layers", "where": where}
-    before, after = both(lambda: table(results, **given).tables[0])
-    assert "nats per sentence" in after.caption
-    assert after.rows.equals(before.rows)
-
-
 def both(build):
     with mean_over("token"):
         before = build()
@@ -62,20 +52,6 @@ def test_a_page_takes_the_unit_of_its_own_runs(facts, results):
     (of_sentences, *_), (of_tokens, *_) = (build_parts(facts, each) for each in (classifying(results), results))
     assert "nats per sentence" in of_sentences.section.charts[0].caption
     assert "nats per token" in of_tokens.section.charts[0].caption
-
-
-def test_words_of_an_author_stay_as_they_are(facts, results):
-    """Only units follow the runs: a line that a spec calls by the words of a unit keeps its name."""
-    section = {**facts.sections[0], "title": "Not per token"}
-    (part,) = build_parts(replace(facts, sections=(section,)), renamed(classifying(results), "twice per token"))
-    assert part.title == "Not per token"
-    assert "twice per token" in part.section.charts[0].alt
-
-
-def renamed(results, name):
-    """The same runs, Pre-LN under another name."""
-    named = pl.when(pl.col("label") == "pre").then(pl.lit(name)).otherwise("label").alias("label")
-    return Results(results.runs, results.axes.with_columns(named), results.tables)
 
 
 def test_tokens_stay_tokens_also_beside_a_classifier(facts, results, golden):

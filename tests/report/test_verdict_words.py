@@ -7,25 +7,21 @@ from pathlib import Path
 import pytest
 
 from lnlab.claims.verdict_text import (
-    VERDICT_SYMBOLS,
     elsewhere_text,
     estimate_text,
     law_text,
     level_text,
-    region_text,
     verdict_label,
 )
 from lnlab.report.words.look_words import look_lines
-from lnlab.report.words.sentence_owners import Sentence, sentences_of, tally_by_owner
+from lnlab.report.words.sentence_owners import Sentence, tally_by_owner
 from lnlab.report.words.verdict_words import (
-    VERDICT_CLASSES,
     criterion_text,
     intervals_sentence,
     verdict_interval,
 )
 from lnlab.report.write import write_report
 from tests.report.conftest import verdict
-from tests.support.golden import holding
 
 SEEDS = {1: 1.1, 2: 1.2, 3: 1.3}
 
@@ -110,17 +106,6 @@ def test_every_look_is_listed_with_its_seeds_and_its_level():
     )
 
 
-def test_every_word_has_a_mark_and_a_class_of_its_own():
-    assert len(set(VERDICT_SYMBOLS.values())) == len(VERDICT_SYMBOLS)
-    assert len(set(VERDICT_CLASSES.values())) == len(VERDICT_CLASSES)
-
-
-def test_a_terminal_says_the_same(golden):
-    told = judged(look=2, level=0.0125, margin="ours", region_low=1.5, law=1.0, law_word="rejected")
-    assert estimate_text(told).endswith("(look 2, 98.75 %)")
-    golden(region_text(told))
-
-
 @pytest.fixture
 def page(small, tmp_path):
     facts, results, (one, other) = small
@@ -164,12 +149,6 @@ def test_sentences_are_counted_by_whose_they_are():
         ("our own", [("supported", 1), ("contradicted", 1), ("smaller", 1)]),
     ]
     assert sum(n for _, counts in tally_by_owner(told) for _, n in counts) == len(told)
-
-
-def test_a_page_of_one_source_counts_its_sentences_apart(page, small, golden):
-    facts, _, verdicts = small
-    assert tally_by_owner(sentences_of(facts, verdicts))[0][0] == "the papers cited"
-    golden(holding(page, "papers cited:"))
 
 
 def luminance(colour):

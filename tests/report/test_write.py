@@ -25,11 +25,6 @@ def contents(folder):
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def test_a_profile_gets_its_own_folder(tmp_path):
-    assert report_folder(tmp_path, "spec", None) == tmp_path / "spec"
-    assert report_folder(tmp_path, "spec", "real") == tmp_path / "spec" / "real"
-
-
 def test_a_report_has_every_file_a_reader_needs(folder):
     found = set(contents(folder))
     assert {
@@ -176,19 +171,6 @@ def test_a_report_before_any_run_says_so(facts, results, tmp_path, golden):
     golden(holding(page, "No claim was"))
     assert "There is no " not in page
     assert 'class="broken"' not in page
-
-
-def test_a_folder_that_is_no_report_is_named(tmp_path):
-    with pytest.raises(ReportError, match=r"experiment\.json: cannot be read"):
-        render_report(tmp_path)
-
-
-def test_a_damaged_table_is_named(small, tmp_path):
-    save_folder(tmp_path, *small)
-    (path,) = tmp_path.glob("data/packs/*/sites.parquet")
-    path.write_bytes(b"PAR1 but not really")
-    with pytest.raises(ReportError, match="packs: cannot be read"):
-        render_report(tmp_path)
 
 
 def test_a_folder_of_another_version_is_refused(small, tmp_path, golden):

@@ -11,7 +11,6 @@ from lnlab.report.charts.render import to_svg
 from lnlab.report.data.basin_runs import SweepRuns
 from lnlab.report.data.figure import SEED_SCHEMA, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.run_outcomes import labelled_runs
 from lnlab.report.data.series import median_points
 from lnlab.report.figures.basin import basin_finding
 from lnlab.report.page.figures import spec_with_data
@@ -137,21 +136,6 @@ def test_a_series_of_which_all_runs_diverged_has_no_best(trained, golden):
     section = basin(lost, quantity=END)
     golden(section.finding)
     assert "NaN" not in to_svg(spec_with_data(section.charts[0]))
-
-
-def test_the_time_to_a_target_is_the_quantity_of_that_name(grid, golden):
-    if "time_to_target" not in quantities.entries:
-        return
-    where = {"placement": ["post", "pre"], "reference": {"placement": "pre"}}
-    table = outcomes(grid, where=where, numbers=["time_to_target", "epochs_to_target"]).tables[0]
-    golden(table.caption)
-    taken = quantities["time_to_target"].build(grid, where["reference"])
-    runs, _ = labelled_runs(grid, where)
-    by_series = runs.join(taken.select("run", "value"), on="run").group_by("series").agg("value")
-    for series, values in by_series.iter_rows():
-        found = table.rows.filter(variant=series, what="time to target").row(0, named=True)
-        assert found["estimate"] == pytest.approx(median(values))
-        assert (found["lowest" if "lowest" in found else "low"], found["high"]) == (min(values), max(values))
 
 
 def test_whether_runs_have_learned_is_said_where_a_reference_says_it(grid, golden):

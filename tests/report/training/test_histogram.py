@@ -75,14 +75,6 @@ def test_zeros_and_what_is_not_finite_are_stated(whole, golden):
     assert "NaN" not in to_svg(spec_with_data(chart))
 
 
-def test_variants_have_panels_on_one_scale(whole):
-    section = histogram(whole, quantity="gradient_size", where={"optimizer.lr": 1e-3})
-    (chart,) = section.charts
-    assert chart.spec["facet"]["sort"] == ["Post-LN", "Pre-LN"]
-    assert "stays level" in section.finding
-    assert to_svg(spec_with_data(chart)).count("<path") >= chart.points.height
-
-
 def test_more_steps_than_a_panel_holds_are_left_out_evenly_and_said(trained, golden):
     many = trained(rates=(1e-3,), seeds=(1,), bins=range(1, 101))
     section = histogram(many, quantity="gradient_size")

@@ -2,25 +2,19 @@
 
 import json
 import math
-import re
-from itertools import product
-from pathlib import Path
 from time import process_time
 
 import polars as pl
 import pytest
-from ruamel.yaml import YAML
 
 from lnlab.report.drawing import Drawing
 from lnlab.report.folder import read_folder, report_data, write_files
-from lnlab.report.write import render_report, write_report
+from lnlab.report.write import render_report
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 from tests.support.row_schemas import row_schema
 
 VARIANTS, SEEDS, STEPS = 126, 6, 600
 SECONDS, BYTES = 8.0, 2_000_000
-SPEC = Path(__file__).parents[3] / "specs" / "yu_convergence.yaml"
-EPOCH = 60
 
 
 def study():
@@ -70,31 +64,6 @@ def study():
     return Results(whole, frame("axes", axes), tables)
 
 
-def as_table(study):
-    """The same losses as those of 18 models at seven rates, with their means over epochs."""
-    grid = YAML(typ="safe", pure=True).load(SPEC)["sweep"]["tables"]
-    sweep = {path: values for path, values in grid.items() if path != "train.steps"}
-    of, settings, axes = {}, {}, []
-    for v, values in enumerate(product(*sweep.values())):
-        of[f"v{v}"] = dict(zip(sweep, values, strict=True))
-        _, layers, norm, rate = values
-        stack = {"layers": layers, "norm": {"kind": norm}, "placement": {"kind": "post"}}
-        optimizer = {"kind": "sgd", "lr": float(rate)}
-        settings[f"v{v}"] = json.dumps({"task": {"kind": "t"}, "encoder": stack, "optimizer": optimizer})
-    for run, variant in study.runs.select("run", "variant").iter_rows():
-        for axis, value in of[variant].items():
-            number = None if isinstance(value, str) else float(value)
-            axes.append({"run": run, "axis": axis, "value": json.dumps(value), "number": number, "label": str(value)})
-    runs = study.runs.with_columns(pl.col("variant").replace_strict(settings).alias("setting"))
-    curves = study.tables["curves"]
-    losses, ends = curves.filter(quantity="loss"), pl.col("step") // EPOCH * EPOCH + EPOCH
-    means = losses.group_by("run", "variant", "seed", "trajectory", "split", ends.alias("step")).agg("value")
-    means = means.with_columns(pl.col("value").list.mean(), quantity=pl.lit("epoch_loss"))
-    epochs = means.with_columns(quantity=pl.lit("epoch"), value=pl.col("step") / EPOCH)
-    every = [curves, *(each.select(curves.columns).cast(dict(curves.schema)) for each in (means, epochs))]
-    return Results(runs, frame("axes", axes), study.tables | {"curves": pl.concat(every).sort("run", "step")})
-
-
 @pytest.fixture(scope="module")
 def results():
     return study()
@@ -118,33 +87,3 @@ def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_
     kept = read_folder(tmp_path)[1].tables["curves"].filter(quantity="loss")
     assert kept.height <= 50 * VARIANTS * SEEDS
     assert math.isclose(kept["value"].max(), results.tables["curves"].filter(quantity="loss")["value"].max())
-
-
-@pytest.mark.nightly
-def test_the_page_of_the_printed_table_with_756_runs_behind_it_stays_small(results, facts_of, tmp_path):
-    """Every section of its grid, as the spec has them."""
-    report = YAML(typ="safe", pure=True).load(SPEC)["report"]
-    of_grid = [section for section in report if section.get("where", {}).get("grid") == "tables"]
-    sections = tuple(
-        {
-            **{k: v for k, v in section.items() if k != "claims"},
-            "where": {k: v for k, v in section["where"].items() if k != "grid"},
-        }
-        for section in of_grid
-    )
-    assert sections
-    study = as_table(results)
-    given, drawing = facts_of(sections=sections), Drawing(single_file=True)
-    page, *_ = write_report(tmp_path, given, study, [], drawing=drawing).files
-    text = page.read_text()
-    assert 'class="broken"' not in text
-    assert text.count('href="#cell-') == VARIANTS
-    assert page.stat().st_size < BYTES
-    lines = [path.split("L") for path in re.findall(r'class="train [a-z]+" d="M([^"]+)"', text)]
-    assert len(lines) == VARIANTS * SEEDS
-    assert max(map(len, lines)) <= 50
-    kept = read_folder(tmp_path)[1].tables["curves"].filter(quantity="loss")
-    whole = study.tables["curves"].filter(quantity="loss")
-    for extreme in (pl.col("value").min(), pl.col("value").max()):
-        found, expected = (rows.group_by("run").agg(extreme).sort("run") for rows in (kept, whole))
-        assert found.equals(expected)

@@ -126,18 +126,3 @@ def test_a_rate_that_was_chosen_because_it_fails_is_not_called_the_best(judged, 
     (chart,) = curves(judged, failing, quantity="nll", where=where).charts
     golden(chart.caption)
     assert "edge" not in chart.caption
-
-
-def test_many_choices_are_listed_by_value(judged, monkeypatch):
-    monkeypatch.setattr("lnlab.report.data.basin_runs.MOST_CHOICES_NAMED", 1)
-    where = {"split": "validation", "optimizer.lr": 1e-3}
-    (chart,) = curves(judged, DECISIONS, quantity="nll", where=where).charts
-    assert "on tuning seeds 101–102: 0.003 (Post-LN) and 1 (Pre-LN)." in chart.caption
-    same = [{**each, "value": 3e-3} for each in DECISIONS]
-    (chart,) = curves(judged, same, quantity="nll", where=where).charts
-    assert "0.003 in all variants." in chart.caption
-
-
-def test_a_sweep_whose_best_is_at_the_edge_says_so_in_its_caption(judged, golden):
-    (chart,) = basin(judged).charts
-    golden(chart.caption)
