@@ -74,18 +74,3 @@ def test_the_distance_from_isometry_has_no_sign(setting, experiment):
     found = select_measured_rows(results, {"quantity": "isometry_gap"}).sort("seed")
     assert found["value"].to_list() == pytest.approx([2.0, 2.0, 0.0])
     assert found["stack"].to_list() == ["encoder"] * 3
-
-
-def test_one_is_built_once_and_anew_for_other_tables(measured, monkeypatch):
-    built = []
-    piece = quantities.entries["gradient_growth"]
-    counting = replace(piece, build=lambda results: built.append(results) or piece.build(results))
-    monkeypatch.setitem(quantities.entries, "gradient_growth", counting)
-    fresh = replace(measured, runs=measured.runs)
-    first, again = (
-        select_measured_rows(fresh, {"quantity": "gradient_growth", "seed": seed})["value"] for seed in (1, 2)
-    )
-    assert (len(first), len(again), len(built)) == (2, 2, 1)
-    none = replace(fresh, tables={name: table.clear() for name, table in fresh.tables.items()})
-    assert select_measured_rows(none, {"quantity": "gradient_growth"}).is_empty()
-    assert len(built) == 2

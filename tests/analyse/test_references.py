@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from lnlab.select.quantity import quantity_fact
 from lnlab.select.references import reference_variants
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
@@ -117,17 +116,3 @@ def test_numbers_of_a_variant_that_trains_and_fails_are_bimodal(setting, trainin
     assert select_series(results, {"quantity": PHI, "variant": "a"}).bimodal is None
     assert select_series(results, {"quantity": PHI, "variant": "b"}).bimodal == pytest.approx(3.9 / 4)
     assert select_series(results, {"quantity": "final_nll", "variant": "b"}).bimodal is None
-
-
-def test_numbers_are_bimodal_beyond_the_limit_and_not_at_it(setting, training, trained, monkeypatch):
-    losses = dict(enumerate([2.0, 5.9, 5.8, 5.9, 2.1], 1))
-    results = training({"a": setting()}, {("a", s): trained({0: 9.0, 100: x}) for s, x in losses.items()})
-    values = select_series(results, {"quantity": PHI, "variant": "a"}).numbers["value"]
-    span = values.max() - values.min()
-    for limit, beyond in ((span, None), (math.nextafter(span, 0), span)):
-        monkeypatch.setattr("lnlab.select.series.quantity_fact", lambda of, fact, limit=limit: fact_of(of, fact, limit))
-        assert select_series(results, {"quantity": PHI, "variant": "a"}).bimodal == beyond
-
-
-def fact_of(of, fact, limit):
-    return limit if fact == "bimodal" else quantity_fact(of, fact)

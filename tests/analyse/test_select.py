@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.errors import LabError
-from lnlab.select import select
 from lnlab.select.select import Selected, runs_with, select_measured_rows
-from lnlab.select.series import select_series
-from lnlab.select.settings import NothingSelected, SettingTable
+from lnlab.select.settings import NothingSelected
 from lnlab.select.variants import Variants
 
 STACK = ("encoder", "decoder")
@@ -151,15 +149,3 @@ def test_a_plan_and_its_results_take_the_same_variants(profiles, selection):
     measured = Selected(profiles, on_settings)
     assert measured.variants["variant"].to_list() == expected
     assert measured.runs["variant"].unique(maintain_order=True).to_list() == expected
-
-
-def test_each_part_of_what_is_selected_is_made_once(profiles, monkeypatch):
-    passes = []
-    read = select.quantity_rows
-    monkeypatch.setattr(select, "quantity_rows", lambda *given, **more: passes.append("rows") or read(*given, **more))
-    where = SettingTable.where
-    monkeypatch.setattr(SettingTable, "where", lambda table, asked: passes.append("settings") or where(table, asked))
-    of = {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w2", "layer": 1, "model.layers": 2}
-    series = select_series(profiles, {**of, "placement": "post"}, "step", "median")
-    assert series.seeds == [1, 2]
-    assert sorted(passes) == ["rows", "settings"]

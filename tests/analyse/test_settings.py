@@ -41,25 +41,6 @@ def test_a_label_names_the_parameters_alone_in_which_another_of_its_kind_differs
     assert settings_of(found).short_labels("norm") == {said[name]: word for name, word in short.items()}
 
 
-def test_a_default_is_told_by_its_numbers_where_others_of_its_kind_have_others(setting, experiment):
-    laws = {"a": {"kind": "uniform", "a": -0.1, "b": 0.1}, "b": {"kind": "uniform", "a": -1.0, "b": 0.1}}
-    said = {-0.1: "uniform", -1.0: value_label(laws["b"])}
-    variants = {name: setting() | {"init": law} for name, law in laws.items()}
-    found = experiment(variants, (1,), lambda v, s: [], axes=[("init", lambda s: said[s["init"]["a"]])])
-    assert labels(found, "init") == {"a": "uniform (a -0.1)", "b": "uniform (a -1.0)"}
-
-
-def test_a_mapping_that_is_no_choice_keeps_its_label(setting, experiment):
-    """When to evaluate is swept beside how long to train."""
-    moments = {"a": {"every": 57}, "b": {"every": 9}}
-    variants = {name: setting() | {"train": {"steps": 0, "evaluate": at}} for name, at in moments.items()}
-    axes = [("train.evaluate", lambda s: value_label(s["train"]["evaluate"]))]
-    found = experiment(variants, (1,), lambda v, s: [], axes=axes)
-    assert settings_of(found).short_labels("train.evaluate") == {
-        value_label(at): value_label(at) for at in moments.values()
-    }
-
-
 def test_a_name_that_the_spec_gives_is_a_path_and_settings_stand_in_the_order_of_the_plan(setting, experiment):
     variants = {"a": setting("post"), "b": setting("pre")}
     names = {"post": "Post-LN", "pre": "Pre-LN"}

@@ -97,8 +97,3 @@ def test_rates_with_a_gap_add_up_to_it_only(setting, training, trained):
     told = pl.DataFrame(curve).with_columns(split=pl.lit("train"), quantity=pl.lit("learning_rate"))
     results.tables["curves"] = pl.concat([results.tables["curves"].clear(), told], how="diagonal")
     assert sum_learning_rate(results)["value"].to_list() == [0.5, 1.0]
-
-
-def test_a_folder_that_does_not_say_how_far_runs_went_has_stopped_none(ended):
-    results = type(ended)(ended.runs.drop("done"), ended.axes, ended.tables)
-    assert select_series(results, {"quantity": "final_nll"}).seeds == [1, 4]

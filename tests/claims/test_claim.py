@@ -142,17 +142,6 @@ def test_what_goes_wrong_in_a_piece_of_a_user_is_one_line_with_its_place(tmp_pat
     assert "\n" not in str(told.value)
 
 
-def test_a_file_of_a_user_may_have_the_name_of_one_of_lnlab(tmp_path, results):
-    (tmp_path / "claim.py").write_text(OWN.format(claim="'supported'", rows="None"))
-    load_plugin(tmp_path / "claim.py")
-    try:
-        with pytest.raises(LabError) as told:
-            judge_claim({"id": "x", "kind": "mine", "of": {"quantity": "q"}}, results)
-    finally:
-        del claims.entries["mine"], quantities.entries["mine"]
-    assert "the claim 'mine' fails in claim.py: TypeError" in str(told.value), "no line of lnlab's own claim.py"
-
-
 def test_an_error_in_a_piece_of_lnlab_keeps_its_traceback(results, monkeypatch):
     monkeypatch.setattr("lnlab.claims.kinds.bound.select_series", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -158,15 +158,6 @@ def test_simulated_perturbations_grow_linearly_in_post_ln_and_logarithmically_in
     assert word == "supported", reason
 
 
-def test_the_simulated_post_ln_profile_bends_and_its_error_is_near_the_limit():
-    """Linear within 12 % from 2 sublayers on, and by more than 15 % off without the first level."""
-    y = np.array([PERTURBED["post"]], dtype=float)
-    for first, expected in ((0, 0.118), (1, 0.185)):
-        errors, others = left_out_error_pair(LINEAR, LOGARITHMIC, SUBLAYERS[first:], y[:, first:])
-        assert np.median(np.abs(np.expm1(errors))) == pytest.approx(expected, abs=0.001)
-        assert error_ratios(errors, others)[0] > 10
-
-
 def share(numbers, word):
     """How often a word falls on experiments (repeats, seeds) of ratios of errors, both laws being close."""
     rows = np.full((numbers.shape[1], 6), 0.05)
@@ -182,20 +173,3 @@ def test_on_its_edge_a_decisive_verdict_falls_in_at_most_2_5_percent(n, edge, wo
     for noise, rate in ((0.5 * rng.normal(size=(2000, n)), 0.025), (0.3 * rng.standard_t(3, (2000, n)), 0.04)):
         found = share(edge * np.exp(noise), word)
         assert found <= rate + 3 * math.sqrt(rate * (1 - rate) / 2000)
-
-
-@pytest.mark.parametrize("noise", [0.05, 0.2])
-@pytest.mark.parametrize(("truth", "wrong"), [(LINEAR, "contradicted"), (LOGARITHMIC, "supported")], ids=str)
-def test_the_wrong_law_is_seldom_preferred(truth, wrong, noise):
-    """Over 1,000 experiments of 5 seeds at 6 levels; at 5 % noise the right one is found nearly always."""
-    x = SUBLAYERS[1:]
-    rng = np.random.default_rng([7, round(100 * noise)])
-    y = (1 + (x if truth is LINEAR else np.log(x))) * np.exp(noise * rng.normal(size=(1000, 5, 6)))
-    one, other = left_out_error_pair(LINEAR, LOGARITHMIC, x, y)
-    words = []
-    for a, b in zip(one, other, strict=True):
-        sample = Sample(dict(enumerate(error_ratios(a, b).tolist())), log=True, trained=False)
-        words.append(fit_verdict(sample, ("linear", "logarithmic"), (a, b))[0])
-    assert words.count(wrong) / 1000 <= 0.01
-    right = "supported" if truth is LINEAR else "contradicted"
-    assert noise > 0.1 or words.count(right) / 1000 > 0.98

@@ -79,19 +79,6 @@ def test_a_failed_seed_ranks_as_the_largest_number_of_its_side(verdict, failing,
     assert (found.n, found.inside) == ((7, 7) if end is None else (8, 8 if end == "above" else 7)), found.reason
 
 
-def test_a_side_that_diverges_is_named(verdict, golden):
-    numbers = {arm: [None if arm == "d" and i < 3 else float(x) for i, x in enumerate(ARMS[arm])] for arm in ARMS}
-    found = verdict(
-        numbers,
-        step=3,
-        status=lambda arm, seed: "diverged" if arm == "d" and seed < 4 else "finished",
-        **SIDES,
-        at_least=0,
-    )
-    assert found.verdict == "not testable here"
-    golden(found.reason)
-
-
 @pytest.mark.parametrize("arm", ["a", "b"])
 @pytest.mark.parametrize("layer", [1, 2])
 def test_of_two_factors_the_side_that_diverges_is_named_by_both(experiment, arm, layer):

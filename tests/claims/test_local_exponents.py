@@ -116,15 +116,3 @@ def test_a_power_law_is_judged_by_its_slope_whatever_its_local_exponents(verdict
     found = verdict(y, **SIZES, between=[0.4, 0.6])
     assert (found.verdict, found.statistic) == ("supported", "exponent")
     assert "local" not in found.reason
-
-
-def test_of_failed_seeds_and_of_too_few_a_bent_curve_says_what_a_line_does(verdict, golden):
-    y = curved(n=10)
-    y[:3, 0] = np.nan
-    assert "some seeds fail, 30% of them" in verdict(y, **SIZES, at_least=0.3).reason
-    golden(verdict(curved(n=2), **SIZES, at_least=0.3).reason)
-    y = curved(n=10)
-    y[0, 0] = np.nan
-    found = verdict(y, **SIZES, at_least=0.3)
-    assert (found.verdict, found.n, list(found.seeds)) == ("supported", 9, list(range(2, 11)))
-    golden(found.reason)

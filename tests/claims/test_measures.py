@@ -38,17 +38,3 @@ def test_what_the_numbers_of_a_verdict_are(experiment, claim, measure):
     found = judge_claim({"id": "a", "says": "b", **claim}, experiment({"post": RISING, "pre": RISING / 2}))
     assert (found.measure, found.quantity) == (measure, "q")
     assert verdicts_from_frame(verdict_frame([found])) == [found]
-
-
-def test_a_contrast_that_is_counted_is_a_share_of_which_an_earlier_table_says_nothing(experiment):
-    numbers = {"post": [None if seed < 1 else 2.0 for seed in range(8)], "pre": [1.0] * 8}
-    results = experiment(
-        numbers, step=10, status=lambda arm, seed: "diverged" if arm == "post" and seed < 2 else "finished"
-    )
-    claim = {"kind": "order", "of": {"quantity": "q"}, "over": "placement", "order": "pre < post", "about": "share"}
-    assert judge_claim({"id": "a", "says": "b", **claim}, results).measure == "share"
-    found = judge_claim(
-        {"id": "a", "says": "b", "kind": "bound", "of": ONE, "at_least": 1}, experiment({"post": RISING})
-    )
-    (earlier,) = verdicts_from_frame(verdict_frame([found]).drop("measure", "quantity"))
-    assert (earlier.measure, earlier.quantity, earlier.estimate) == (None, None, found.estimate)

@@ -182,13 +182,6 @@ def test_runs_of_the_claim_and_of_what_it_requires_are_counted_once_each(experim
     assert (supported.verdict, "that takes" in supported.reason) == ("supported", False)
 
 
-def test_runs_of_an_order_are_those_of_the_values_that_it_names(experiment, exactly):
-    results = experiment({"a": exactly(1, 0.5, 10), "b": exactly(1.1, 0.5, 10)[::-1], "c": np.ones(10)})
-    claim = {"id": "it", "says": "So it is.", "kind": "order", "of": {"quantity": "q"}, "over": "placement"}
-    (two,) = judge_all([claim | {"order": "a < b"}], results, looks=LookBook())
-    assert two.reason.endswith(f"; that takes {2 * further_seeds(two.reason):,} runs")
-
-
 @pytest.mark.parametrize("known", [True, False])
 def test_the_time_of_further_seeds_is_that_of_the_runs_so_far(experiment, exactly, known, golden):
     from dataclasses import replace
@@ -241,12 +234,3 @@ def test_seeds_that_were_looked_at_by_earlier_rules_ask_for_the_level_of_the_nex
         (2, "supported"),
         (2, "supported"),
     ]
-
-
-def test_what_a_claim_requires_is_as_seen_as_the_claim(experiment, golden):
-    of = {"quantity": "q", "placement": "a"}
-    required = {"kind": "status", "of": of, "at_least": 0.5, "says": "it trains"}
-    claim = {"id": "it", "says": "", "of": of, "kind": "bound", "at_least": 0.5, "requires": [required]}
-    book = LookBook.from_json({"it": [{"seeds": "1-5"}]})
-    (found,) = judge_all([claim], experiment({"a": [0.9] * 5}, step=10), looks=book)
-    golden(found.reason)

@@ -3,21 +3,9 @@
 import pytest
 
 from lnlab.corpora import corpus as room
-from lnlab.corpora import financial_phrasebank, toy_finance
 from lnlab.corpora.corpus import SPLITS, corpus_of
-from lnlab.corpora.labelled import labelled, labelled_of
+from lnlab.corpora.labelled import labelled_of
 from lnlab.keys import digest
-
-PAIR = ("ein Haus", "a house")
-
-
-def test_the_digest_is_that_of_the_pairs_and_their_splits():
-    one = corpus_of([PAIR], [], [], printable=True)
-    assert tuple(one.splits) == SPLITS
-    assert one.digest == corpus_of([PAIR], [], [], printable=False).digest
-    assert one.digest != corpus_of([], [PAIR], [], printable=True).digest
-    assert one.digest != corpus_of([PAIR, PAIR], [], [], printable=True).digest
-    assert one.digest != corpus_of([("ein", "Haus a house")], [], [], printable=True).digest
 
 
 @pytest.mark.parametrize("sizes", [(0, 0, 0), (1, 0, 0), (3, 4, 5), (9, 8, 1)])
@@ -26,11 +14,6 @@ def test_the_digest_is_that_of_one_json_text_however_it_is_made(sizes, monkeypat
     splits = [[(f'Ä"{n}\\', "\u2028") for n in range(size)] for size in sizes]
     whole = [[name, pairs] for name, pairs in zip(SPLITS, splits, strict=True)]
     assert corpus_of(*splits, printable=True).digest == digest(whole)
-
-
-def test_corpora_of_labelled_sentences_declare_how_many_labels_they_have():
-    for module in (financial_phrasebank, toy_finance):
-        assert labelled[module.__name__.rpartition(".")[2]].facts.declares == {"classes": 3}
 
 
 def test_the_digest_is_that_of_sentences_labels_and_names():

@@ -7,7 +7,6 @@ import pytest
 from lnlab.corpora.corpus import corpora
 from lnlab.corpora.parallel_text import parallel_text
 from lnlab.errors import CorpusError
-from lnlab.registry import Flawed
 
 
 @pytest.fixture
@@ -32,17 +31,6 @@ def test_two_files_become_a_corpus_and_each_split_may_have_files_of_its_own(file
     (files / "v.en").write_text("one\n")
     corpus = built(files, train=["a.de", "a.en.gz"], validation=["v.de", "v.en"], test=["v.de", "v.en"])
     assert [len(corpus.splits[name]) for name in ("train", "validation", "test")] == [200, 1, 1]
-
-
-TRAINS = ("a.de", ["a.de"], ["a.de", "a.en", "a.fr"], ["", "a.en"], ["a.de", 3])
-WRONG = [{}, *({"train": train} for train in TRAINS)]
-WRONG += [{"train": ["a.de", "a.en"], **other} for other in ({"held_out": 0.6}, {"held_out": -0.1}, {"share": 0.1})]
-
-
-@pytest.mark.parametrize("given", WRONG, ids=str)
-def test_what_a_spec_may_say_is_checked(given):
-    with pytest.raises(Flawed):
-        corpora.resolve({"kind": "parallel_text"} | given)
 
 
 def test_an_absent_file_is_named_with_the_folders_that_were_searched(files):

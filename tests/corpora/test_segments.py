@@ -161,12 +161,6 @@ def test_any_text_is_read_or_refused(text, sgml):
         assert any(document.segments for document in found)
 
 
-@given(st.binary(max_size=80))
-def test_any_bytes_are_read_or_refused(raw):
-    with pytest.raises(CorpusError):
-        documents(Content("x", raw))
-
-
 @given(st.data())
 def test_a_real_shape_with_changed_bytes_is_read_or_refused(data):
     raw = bytearray(SHAPE)

@@ -13,18 +13,12 @@ from lnlab.corpora.toy_german_english import toy_german_english
 from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, SPECIAL, UNK, BytePairs, bpe, tokenizers
 from lnlab.corpora.vocabulary.wordpiece import wordpiece
 from lnlab.corpora.vocabulary.words import words
-from lnlab.keys import digest
 
 SENTENCES = [side for pair in toy_german_english((), train=1500).splits["train"] for side in pair]
 NEWS = list(toy_finance((), sentences=600).sentences)
 LOWER = bpe([*SENTENCES, "\u0130 \u212a ẞ é"], 300, lowercase=True)
 WORDS = [words(SENTENCES, 80, lowercase=lowercase) for lowercase in (False, True)]
 LEARNED = {"bpe": (bpe, SENTENCES, 600), "wordpiece": (wordpiece, NEWS, 500)}
-# One digest for each version of an entry: when the tokens change, its version rises and a line is added.
-TOKENS = {
-    ("bpe", 1): "9767cf050071272d141993233f97ec779c6e1c4e2e669439c0ebb13a98b3e4f7",
-    ("wordpiece", 1): "aae903de60e95b42411195fe374b8122125fe974ccd8d50db214b9342143b7be",
-}
 both_kinds = pytest.mark.parametrize("kind", LEARNED)
 
 
@@ -34,7 +28,7 @@ def learned() -> BytePairs:
 
 
 @both_kinds
-def test_the_declared_vocabulary_is_used_whole_with_special_tokens_first_and_the_tokens_of_its_version(kind):
+def test_the_declared_vocabulary_is_used_whole_with_special_tokens_first(kind):
     learn, texts, size = LEARNED[kind]
     tokenizer = learn(texts, size)
     rows = tokenizer.encode(texts)
@@ -42,7 +36,6 @@ def test_the_declared_vocabulary_is_used_whole_with_special_tokens_first_and_the
     assert tokenizer.marks == (BOS, EOS)
     assert sorted(tokenizer.words.values()) == list(range(size))
     assert {token for row in rows for token in row} <= {*range(UNK + 1, size)}
-    assert digest([tokenizer.words, rows]) == TOKENS[kind, tokenizers[kind].version]
 
 
 @both_kinds

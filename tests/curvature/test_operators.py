@@ -95,16 +95,6 @@ def test_ggn_is_the_jacobian_around_the_losss_own_hessian():
     assert (matrix(hessian(model, classes, SHARDS)) - found).abs().max() > 1e-3
 
 
-def test_ggn_of_a_transformer_has_the_same_rows_for_one_and_for_several(tiny):
-    state = tiny("encoder", "pre")
-    operator = ggn(state.model, state.task.loss, state.batches(2), keep=True)
-    block = torch.randn(3, operator.size, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    together = operator.matvec(block)
-    for one, row in zip(together, block, strict=True):
-        torch.testing.assert_close(operator.matvec(row), one, rtol=1e-9, atol=1e-12)
-    assert (together * block).sum(1).min() > 0
-
-
 def test_ggn_refuses_losses_that_it_does_not_fit(golden):
     model = Deep()
     beside = lambda m, part: (classes(m, part)[0] + model.first.weight.square().sum(), 1)  # noqa: E731

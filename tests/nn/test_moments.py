@@ -10,7 +10,6 @@ from collections.abc import Callable
 from itertools import product
 from statistics import median
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,29 +135,3 @@ def test_a_head_that_attends_uniformly():
         errors["forward"].append(abs(forward / expected - 1))
         errors["back"].append(abs(back * n * (1 - p) / (1 + (n - 1) * r_g * (1 - p)) - 1))
     assert all(median(found) <= 0.15 and max(found) <= 0.12 for found in errors.values()), errors
-
-
-@pytest.mark.parametrize(("d_ff", "expected"), [(256, 0.5), (512, 0.444), (1024, 0.32)])
-def test_the_branch_of_a_feed_forward_network(d_ff, expected):
-    """2 r / (1 + r)² of a unit input, r = d_ff / d, under Xavier."""
-    torch.manual_seed(0)
-    found = []
-    for _ in range(10):
-        network = FeedForward(256, d_ff)
-        for p in network.parameters():
-            torch.nn.init.xavier_normal_(p) if p.dim() > 1 else torch.nn.init.zeros_(p)
-        found.append(network(torch.randn(200, 256)).square().mean().item())
-    assert sum(found) / 10 == pytest.approx(expected, rel=0.04)
-
-
-@pytest.mark.parametrize(("kind", "lost"), [("layer", 2), ("rms", 1)])
-def test_the_jacobian_of_a_norm(kind, lost):
-    """1/sigma as often as there are coordinates, but 0 twice (LayerNorm) or once (RMSNorm)."""
-    norm = norms.builder(norms.resolve({"kind": kind, "eps": 1e-300}))(16).double()
-    x = torch.randn(16, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 3 + 1
-    centred = x - x.mean() if kind == "layer" else x
-    found = torch.linalg.svdvals(torch.autograd.functional.jacobian(norm, x))
-    sigma = centred.square().mean().sqrt()
-    torch.testing.assert_close(found[: 16 - lost] * sigma, torch.ones(16 - lost, dtype=torch.float64))
-    assert found[16 - lost :].max() < 1e-12
-    assert torch.linalg.vector_norm(found).item() == pytest.approx((16 - lost) ** 0.5 / sigma.item())

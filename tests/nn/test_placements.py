@@ -6,7 +6,7 @@ from torch import nn
 
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import parts_of
-from lnlab.nn.placements import LayerSpec, placements
+from lnlab.nn.placements import LayerSpec
 from lnlab.nn.transformer import Layer, ModelShape
 
 WIDTH, HEADS, D_FF = 12, 3, 20
@@ -67,21 +67,6 @@ def test_decoder_layer_equals_torchs(setting, batch, placement):
     )
     found = mine(x, causal(batch.target_in), memory, padding(batch.source))
     torch.testing.assert_close(found, theirs, rtol=1e-10, atol=1e-10)
-
-
-def test_formulas_with_plain_functions():
-    """With f(x) = 2x + 1, g(x) = x² and the norm n(x) = x / 10, by hand."""
-
-    class Tenth(nn.Module):
-        def forward(self, x):
-            return x / 10
-
-    at = LayerSpec("encoder", 1, 1, None, 2, 1, Tenth)
-    f, g = (lambda x: 2 * x + 1), (lambda x: x * x)
-    x = torch.tensor([3.0])
-    post, pre = (placements[name].build(at)(x, f, g).item() for name in PLACEMENTS)
-    assert post == pytest.approx((1.0 + 1.0**2) / 10)  # x1 = (3 + 7) / 10 = 1
-    assert pre == pytest.approx(4.6 + 0.46**2)  # x1 = 3 + (2 * 0.3 + 1) = 4.6
 
 
 def test_only_pre_needs_a_final_norm(setting, build):

@@ -213,16 +213,3 @@ def test_activations_of_placements_that_nobody_registered(placement):
             assert torch.equal(total, after)
             stream = after
     assert torch.equal(stream, out)
-
-
-def test_no_hook_stays_behind_after_an_error(setting, build, batch):
-    model = build(setting("pre"))
-
-    def fail_inside():
-        with activations(model):
-            model(batch)
-            raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError, match="stop"):
-        fail_inside()
-    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())

@@ -1,16 +1,13 @@
 """Factors at every update: closed forms, torch's own schedulers, sums of rates, and what holds for any parameters."""
 
 import math
-import warnings
 from inspect import signature
 from itertools import pairwise
 from typing import Any
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.optim.lr_scheduler import ChainedScheduler, CosineAnnealingLR, LinearLR, LRScheduler, MultiStepLR
 
 from lnlab.errors import LabError
 from lnlab.optim.schedules import Factor, schedules
@@ -66,43 +63,6 @@ def sequence(factor: Factor, steps: int) -> list[float]:
 )
 def test_every_update_has_the_factor_of_the_formula(kind, options, formula):
     assert sequence(made(kind, **options), 100) == pytest.approx([formula(t) for t in range(1, 101)], **EXACT)
-
-
-def of_torch(steps: int, *schedulers: Any) -> list[float]:
-    """The rates that torch uses for its updates, each in turn, from a rate of 1."""
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(()))], lr=1.0)
-    scheduler: LRScheduler = ChainedScheduler([make(optimizer) for make in schedulers])
-    rates = []
-    for _ in range(steps):
-        rates.append(optimizer.param_groups[0]["lr"])
-        optimizer.step()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # torch's own, of one scheduler that calls another
-            scheduler.step()
-    return rates
-
-
-def rising(warmup: int) -> Any:
-    """Torch's way to say t / T: from 1/T at the first update to 1 in T - 1 more."""
-    return lambda optimizer: LinearLR(optimizer, 1 / warmup, 1.0, warmup - 1)
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "schedulers"),
-    [
-        ("constant", {"warmup_steps": 8}, [rising(8)]),
-        ("linear", {}, [lambda o: LinearLR(o, 1.0, 0.0, 99)]),
-        ("linear", {"floor": 0.25}, [lambda o: LinearLR(o, 1.0, 0.25, 99)]),
-        ("cosine", {}, [lambda o: CosineAnnealingLR(o, 99)]),
-        ("cosine", {"floor": 0.25}, [lambda o: CosineAnnealingLR(o, 99, 0.25)]),
-        ("step", {"at": [20, 60]}, [lambda o: MultiStepLR(o, [20, 60])]),
-        ("step", {"epochs": [2.0, 6.0], "factor": 0.3}, [lambda o: MultiStepLR(o, [20, 60], 0.3)]),
-        ("step", {"at": [5, 50], "warmup_steps": 12}, [rising(12), lambda o: MultiStepLR(o, [5, 50])]),
-    ],
-    ids=written,
-)
-def test_every_update_has_the_rate_that_torch_gives_it(kind, options, schedulers):
-    assert sequence(made(kind, **options), 100) == pytest.approx(of_torch(100, *schedulers), **EXACT)
 
 
 def test_the_schedule_of_vaswani_peaks_at_the_end_of_warm_up_and_without_it_is_another():

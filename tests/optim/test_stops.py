@@ -112,12 +112,6 @@ def test_a_plateau_is_patience_evaluations_without_a_better_one(options, values,
     assert ending is None or ending.status == "finished"
 
 
-def test_the_reason_says_what_was_not_bettered():
-    _, ending = ended(made("plateau", patience=2, least=0.1), evaluated(5, 4, 3.95, 3.95), NLL)
-    what = "at step 30 none of 2 evaluations has bettered validation nll 4 by more than 0.1"
-    assert ending == Ending("finished", what)
-
-
 LOSSES = st.lists(st.floats(0, 20) | st.sampled_from([NAN, INF]), min_size=1, max_size=12)
 
 

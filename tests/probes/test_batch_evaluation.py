@@ -7,9 +7,7 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement
 from lnlab.execute.measure import measure
 from lnlab.nn.batch_norm import BatchNorm, batch_statistics
-from lnlab.probes.batch_evaluation import batch_evaluation
 from tests.support.pieces import LABELS, SMALL, setting_with, state_of
-from tests.support.traces import changed, snapshot
 
 TASK = {"kind": "classification", "corpus": SMALL["labelled_corpus"], "vocabulary": 80, "batch_sentences": 8}
 SHAPE = {"layers": 1, "d_model": 16, "heads": 2, "d_ff": 24}
@@ -53,15 +51,3 @@ def test_only_a_batch_norm_tells_the_modes_apart_and_its_running_statistics_stay
     assert norms
     assert all(torch.equal(norm.running_mean, was) for norm, was in zip(norms, before, strict=True))
     assert looked(state("layer", LABELS), "batch_evaluation").keys() >= {"batch_nll"}
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_neither_modes_nor_random_numbers_nor_gradients_show_that_it_looked(training):
-    """Of itself, before the guard around every probe would put anything back."""
-    made = state("batch")
-    made.model.train(training)
-    next(module for module in made.model.modules() if isinstance(module, BatchNorm)).train(not training)
-    before = snapshot(made.model)
-    assert list(batch_evaluation(made))
-    assert {*changed(before, snapshot(made.model))} <= {"attributes"}  # that nobody looks any more
-    assert not any(getattr(module, "observed", False) for module in made.model.modules())

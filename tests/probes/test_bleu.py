@@ -16,10 +16,8 @@ from lnlab.nn.models import models
 from lnlab.nn.norms import norms
 from lnlab.nn.parts import parts_of
 from lnlab.probes.probe import State, probes
-from lnlab.probes.support import translating
 from lnlab.randomness import Draw
 from lnlab.tables import frame
-from lnlab.tasks.decoding import EMPTY, Search
 from lnlab.tasks.task import tasks
 from lnlab.tasks.translation import Translation
 from tests.support.traces import changed, snapshot
@@ -150,21 +148,6 @@ def test_splits_sentences_and_the_greatest_length_are_those_asked_for_and_cost_g
     assert cost[100, 1] == 100 / 25 * 20 / 2
     assert cost[None, 1] == 10 * cost[100, 1]
     assert cost[None, 5] == 5 * cost[None, 1]
-
-
-@pytest.mark.parametrize("kind", ["bleu", "translations"])
-def test_the_parameters_are_those_of_the_search(kind, monkeypatch):
-    asked = []
-
-    def nothing(model, source, rows, search):
-        asked.append((len(rows), search))
-        return [EMPTY] * len(rows)
-
-    monkeypatch.setattr(translating, "translate", nothing)
-    given = {"beam": 4, "length_penalty": "power", "alpha": 1.2, "max_len_a": 2.0, "max_len_b": 50}
-    for choice in ({"kind": kind, "sentences": 7} | given, {"kind": kind, "sentences": 2}):
-        list(probes.builder(probes.resolve(choice))(real()))
-    assert asked == [(7, Search(4, "power", 1.2, (2.0, 50))), (2, Search())]
 
 
 # --- the model is used and not touched

@@ -1,8 +1,5 @@
 """The probe of spectra against the operators themselves: scopes, draws, the exact case, Adam's coordinates."""
 
-import weakref
-from importlib import import_module
-
 import pytest
 import torch
 
@@ -12,11 +9,8 @@ from lnlab.curvature.hessian import hessian
 from lnlab.errors import LabError
 from lnlab.nn.sites import parameter_uses
 from lnlab.probes.hessian_spectrum import hessian_spectrum
-from lnlab.probes.support.operators import operator_at
 from lnlab.probes.support.scopes import parameters_of
 from lnlab.tables import frame
-
-module = import_module("lnlab.probes.hessian_spectrum")
 
 
 def quadratures(rows):
@@ -113,20 +107,6 @@ def test_a_kept_basis_says_how_orthogonal_it_is_and_an_error_that_is_asked_for_e
     made = state("post", layers=1, width=4, d_ff=4)
     few, many = (len(list(hessian_spectrum(made, batches=1, relative_error=error, most=240))) for error in (0.5, 0.01))
     assert few < many
-
-
-def test_the_graphs_of_a_part_are_gone_before_those_of_the_next_are_made(state, monkeypatch):
-    made, alive = state("post", layers=1, width=4, d_ff=4), []
-
-    def watched(*given, **named):
-        assert not [one for one in alive if one() is not None]
-        operator = operator_at(*given, **named)
-        alive.append(weakref.ref(operator))
-        return operator
-
-    monkeypatch.setattr(module, "operator_at", watched)
-    rows = list(hessian_spectrum(made, scope="attention_qk", batches=3, parts=3))
-    assert ({row["part"] for row in rows}, len(alive)) == ({1, 2, 3}, 3)
 
 
 def test_parts_of_the_batches_have_spectra_of_their_own(state):

@@ -17,7 +17,6 @@ from lnlab.probes.output_perturbation import (
     random_signs,
     rows_of_step,
 )
-from lnlab.probes.probe import probes
 from lnlab.probes.support.float64_copy import StackOutputs, doubles, forward_differentiable, value_and_change
 
 OFF = {"random": None, "random_relative": None, "gradient": None, "gradient_relative": None}
@@ -213,12 +212,3 @@ def test_changes_are_those_of_an_independent_simulation(state, values, placement
 
 
 FIRST = OFF | {"random": 1e-4, "tables": False, "draws": 3}
-
-
-@pytest.mark.parametrize(
-    ("given", "passes"),
-    [({}, 42.0), ({"gradient": None, "gradient_relative": None, "draws": 2, "first_order": False}, 7.0), (OFF, 0.0)],
-)
-def test_passes_are_of_the_steps_asked_for(given, passes):
-    entry = probes["output_perturbation"]
-    assert entry.facts.passes(probes.resolve({"kind": "output_perturbation", **given})) == passes

@@ -16,7 +16,7 @@ from lnlab.probes.probe import evaluating, probes
 from tests.support.traces import changed, snapshot
 
 APART = ("evaluation", "batch_evaluation", "statistics_discrepancy")
-"""Probes of which tests of their own ask the same: those over a whole split, and one that looks at batch norms."""
+"""Probes over a whole split, and one of batch norms alone."""
 UP_TO_THE_STACKS = ("update_effect",)
 """Probes whose passes end with the last stack."""
 ENTRIES = [e for e in probes if not e.facts.translates and e.name not in APART]
