@@ -14,9 +14,9 @@ import pytest
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.claims.judging import judge_claim
+from lnlab.committed.judged_on_rows import match_runs
 from lnlab.committed.judging import equal_verdicts
 from lnlab.committed.locks.lock_report import read_lock
-from lnlab.committed.redraw import match_runs
 from lnlab.compile.decisions import decision_from_json
 from lnlab.compile.plan import compile_front
 from lnlab.compile.resolve.resolve import setting_namer

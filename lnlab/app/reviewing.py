@@ -100,7 +100,7 @@ def review_of_report(folder: Path, request: Request | None, known: "Registries")
         LabError: the report cannot be read, or the spec asks for what its rows do not have.
     """
     from lnlab.app.judging import claims_as_judged
-    from lnlab.committed.redraw import judge_report
+    from lnlab.committed.judged_on_rows import judge_report
     from lnlab.report.folder import parse_report, read_folder
     from lnlab.report.referee import review_of_facts
 

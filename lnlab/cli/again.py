@@ -10,7 +10,7 @@ from lnlab.app.reporting import refuse_without_plugins
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
-from lnlab.committed.redraw import judge_report
+from lnlab.committed.judged_on_rows import judge_report
 from lnlab.committed.registries import load_registries
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue

@@ -85,7 +85,7 @@ def rendering_differences(path: Path) -> list[Issue]:
 
 def _draw(committed: CommittedReport, scratch: Path, *, own_text: bool) -> Mapping[str, bytes]:
     """The files that a report consists of when it is drawn from its data in another folder."""
-    from lnlab.committed.redraw import judge_report
+    from lnlab.committed.judged_on_rows import judge_report
     from lnlab.committed.registries import load_registries
     from lnlab.report.drawing import Drawing
     from lnlab.report.write import write_drawn
