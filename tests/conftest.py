@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -29,8 +30,23 @@ pool.PRELOADED.extend(["lnlab.execute.worker", "lnlab.execute.registry_loader"])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--golden`` keeps what tests say in place of comparing it: `make golden`."""
+    """``--golden`` keeps what tests say in place of comparing it: `make golden`. ``--shuffled`` is of every night."""
     parser.addoption("--golden", action="store_true", help="keep what tests say, and compare nothing")
+    parser.addoption("--shuffled", type=int, metavar="SEED", help="files, and the functions of each, in another order")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Under ``--shuffled`` no test finds what another has left, but by chance."""
+    if (seed := config.getoption("--shuffled")) is None:
+        return
+    random = Random(seed)
+    places: dict[str, float] = {}
+
+    def place(item: pytest.Item) -> tuple[float, float]:
+        function = item.nodeid.partition("[")[0]  # its parameters stay together, as what they share is made once
+        return places.setdefault(str(item.path), random.random()), places.setdefault(function, random.random())
+
+    items.sort(key=place)
 
 
 def pytest_configure(config: pytest.Config) -> None:
