@@ -119,7 +119,7 @@ def test_its_commands_run_as_written(page, lnlab_process, tmp_path):
         assert "number 1 of tokens, profile smoke" in by_link
         assert "nothing to remove" in outputs["lnlab gc"]
         again = "lnlab run tokens.yaml -p smoke -q --store colleague"
-        assert "6 units at runs; 6 segments" in outputs["lnlab push tokens.yaml runs -p smoke"]
+        assert "6 units at runs; 1 pack (" in outputs["lnlab push tokens.yaml runs -p smoke"]
         pulled = outputs["lnlab pull tokens.yaml runs -p smoke --store colleague"]
         assert pulled == "6 units pulled, 0 in the store already\n"
         assert "0 units computed, 6 reused" in outputs[again]

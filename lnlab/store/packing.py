@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 
-from lnlab.keys import canonical, digest_bytes
+from lnlab.keys import canonical
 from lnlab.store import files
 from lnlab.store.leases import acquire_lease
 from lnlab.store.packs import (
@@ -30,7 +29,6 @@ from lnlab.store.packs import (
     Packs,
     packed_schema,
 )
-from lnlab.store.parquet_sizes import row_groups
 from lnlab.store.plans import in_plan_order
 from lnlab.store.records.checksummed import CorruptFile, to_checksummed_json
 from lnlab.store.records.coverage import superseded_records
@@ -246,13 +244,7 @@ class PackWriter:
         per_stretch = -(-rows.height // sum(map(bool, counts)))
         group = min(GROUP_STRETCHES * per_stretch, _MOST_GROUP_ROWS)
         content = self.encode(rows, group)
-        found, footer = row_groups(content)
-        starts = [0, *(start for start, _ in found[1:]), footer]
-        groups = [
-            (start, end - start, height, digest_bytes(content[start:end]))
-            for (start, end), (_, height) in zip(pairwise(starts), found, strict=True)
-        ]
-        return PackedTable(self.root / f"{table}.parquet", counts, groups, content[footer:]), content
+        return PackedTable.of(self.root / f"{table}.parquet", counts, content), content
 
 
 def _pack(root: Path, trajectories: list[str]) -> None:

@@ -18,14 +18,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from lnlab.keys import Json
+from lnlab.keys import Json, digest_bytes
 from lnlab.store.files import as_store_error
+from lnlab.store.parquet_sizes import parquet_sizes
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, read_range, well_formed
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.record import Record
@@ -83,10 +84,30 @@ class PackedTable:
         self.row_starts = list(accumulate(self.rows, initial=0))
         self.group_starts = list(accumulate((rows for _, _, rows, _ in self.groups), initial=0))
 
+    @classmethod
+    def of(cls, path: Path, rows: Sequence[int], content: bytes) -> "PackedTable":
+        """The table whose file has this content.
+
+        Raises:
+            ValueError: it is no Parquet file with rows.
+        """
+        sizes = parquet_sizes(content)
+        starts = [0, *(start for start, _ in sizes.groups[1:]), sizes.footer]
+        groups = [
+            (start, end - start, height, digest_bytes(content[start:end]))
+            for (start, end), (_, height) in zip(pairwise(starts), sizes.groups, strict=True)
+        ]
+        return cls(path, rows, groups, content[sizes.footer :])
+
     @property
     def size(self) -> int:
         """Bytes of all groups."""
         return sum(length for _, length, _, _ in self.groups)
+
+    @property
+    def length(self) -> int:
+        """Bytes of the file."""
+        return self.size + len(self.footer)
 
     def groups_of(self, position: int) -> range:
         """The numbers of the groups that hold rows of a stretch."""
@@ -205,11 +226,15 @@ class Pack:
         )
 
     @property
+    def length(self) -> int:
+        """Bytes of its tables."""
+        return sum(table.length for table in self.tables.values())
+
+    @property
     def is_small(self) -> bool:
         """Whether it is joined with others, once there are many."""
         rows = sum(table.row_starts[-1] for table in self.tables.values())
-        size = sum(table.size for table in self.tables.values())
-        is_light = rows + RECORD_WEIGHT * len(self.stretches) < FULL_PACK // 2 and size < _FULL_BYTES // 2
+        is_light = rows + RECORD_WEIGHT * len(self.stretches) < FULL_PACK // 2 and self.length < _FULL_BYTES // 2
         return is_light and self.is_known
 
     def read(self, trajectories: Collection[str]) -> tuple[list[Stretch], dict[str, list[str]]]:
@@ -297,7 +322,7 @@ class Pack:
         """Trajectory -> its share of the bytes, by the number of its rows."""
         sizes: dict[str, float] = {}
         for table in self.tables.values():
-            share = (table.size + len(table.footer)) / table.row_starts[-1]
+            share = table.length / table.row_starts[-1]
             for (trajectory, _), rows in zip(self.stretches, table.rows, strict=True):
                 sizes[trajectory] = sizes.get(trajectory, 0) + share * rows
         return sizes

@@ -24,14 +24,21 @@ class ParquetSizes:
     """Sizes of a file.
 
     Attributes:
-        rows: of all row groups.
+        groups: offset and number of rows of each row group.
+        footer: its offset.
         values: most values of a page or of a column of a row group.
         unfolded: bytes of all pages, uncompressed.
     """
 
-    rows: int
+    groups: tuple[tuple[int, int], ...]
+    footer: int
     values: int
     unfolded: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of all row groups."""
+        return sum(rows for _, rows in self.groups)
 
 
 def parquet_sizes(content: bytes) -> ParquetSizes:
@@ -46,16 +53,17 @@ def parquet_sizes(content: bytes) -> ParquetSizes:
     if not 0 < length <= min(LARGEST_FOOTER, len(content) - 12):
         raise Unsized("its footer has another size")
     end = len(content) - 8 - length
-    rows, values, unfolded = 0, 0, 0
+    groups, values, unfolded = [], 0, 0
     footer = _Headers(content, end, len(content) - 8).struct()
     for group in _list(footer.get(4, [])):
-        rows += _number(group, 3)
+        begins = end
         for column in _list(group.get(1)):
             data = column.get(3)
             if not isinstance(data, dict) or 1 in column:
                 raise Unsized("a column without its data, or in another file")
             first = _number(data, 9)
-            start = _number(data, 11) if 11 in data else first
+            start = _number(data, 11) if 11 in data else first  # a column begins with its dictionary, if it has one
+            begins = min(begins, start)
             stop = start + _number(data, 7)
             if not 4 <= start <= first <= stop <= end:
                 raise Unsized("a column beyond the file")
@@ -68,16 +76,8 @@ def parquet_sizes(content: bytes) -> ParquetSizes:
                 values = max(values, *(_number(page[kind], 1) for kind in (5, 7, 8) if kind in page), 0)
             if start != stop:
                 raise Unsized("a page beyond its column")
-    return ParquetSizes(rows, values, unfolded)
-
-
-def row_groups(content: bytes) -> tuple[list[tuple[int, int]], int]:
-    """Offset and number of rows of each row group of a Parquet file of ours, and the offset of its footer."""
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    groups = _Headers(content, footer, len(content) - 8).struct().get(4, [])
-    # a column begins with its dictionary, if it has one
-    starts = [min(column[3].get(11, column[3][9]) for column in group[1]) for group in groups]
-    return list(zip(starts, (group[3] for group in groups), strict=True)), footer
+        groups.append((begins, _number(group, 3)))
+    return ParquetSizes(tuple(groups), end, values, unfolded)
 
 
 def _number(fields: Any, name: int) -> int:

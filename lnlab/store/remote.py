@@ -1,9 +1,4 @@
-"""Another place that fsspec reaches: a folder, an object store, a machine over SSH. Nothing there is believed.
-
-``segments/ab/<SHA-256>`` is a stretch of work, its files end to end. ``manifests/<question>/<SHA-256>`` says which
-stretches belong to which units. Nothing there ever changes or is removed, so that several people may push at once. A
-file that was cut off has another size or another digest than its name, and is sent again.
-"""
+"""Another place that fsspec reaches: a folder, an object store, a machine over SSH. Nothing there is believed."""
 
 import errno
 import os
@@ -25,10 +20,7 @@ from fsspec.registry import known_implementations
 from lnlab.errors import StoreError, nearest
 from lnlab.files import replacing
 from lnlab.issues import Issue
-from lnlab.keys import digest_bytes
 
-SEGMENTS, MANIFESTS = "segments", "manifests"
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 _PUTS_WHOLE = {"memory", "s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "hf", "oci", "ocilake", "oss", "tos", "tosfs"}
 """Protocols whose files appear whole or not at all. With others a file is written beside its name and renamed."""
 _INSTALL = {
@@ -57,20 +49,17 @@ _PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
 
 
 class Untrusted(StoreError):
-    """Something at a remote is not what its name or its manifest says."""
+    """Something at a remote is not what its name or its index says."""
 
-    def __init__(self, place: str, what: str, remedy: str = "nothing was written; do not trust this place") -> None:
+    def __init__(
+        self, place: str, what: str, remedy: str = "nothing was written; remove it there and push it again"
+    ) -> None:
         super().__init__(Issue("unreachable", place, what, remedy))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as what it says."""
         problem = self.issues[0]
         return type(self), (problem.where, problem.what, problem.remedy)
-
-
-def segment_place(sha256: str) -> str:
-    """Where the bytes of a segment lie."""
-    return f"{SEGMENTS}/{sha256[:2]}/{sha256}"
 
 
 def shown_url(url: str) -> str:
@@ -108,48 +97,33 @@ class Remote:
         """A name in it for a message."""
         return f"{self.url.rstrip('/')}/{name}"
 
-    def digests(self, below: str) -> dict[str, int]:
-        """Return the files of a folder whose names are digests, each with its size. Other files are ignored.
+    def sizes(self, below: str) -> dict[str, int]:
+        """The files in a folder of it with their sizes. Links may lead out of this place and are left out.
 
         Raises:
             StoreError: it cannot be read.
         """
-        return {
-            name: size
-            for name, kind, size in self._entries(below)
-            if kind == "file" and type(size) is int and _DIGEST.fullmatch(name)
-        }
-
-    def folders(self, below: str) -> list[str]:
-        """The folders in a folder of it whose names are digests.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
-        return sorted(name for name, kind, _ in self._entries(below) if kind == "directory" and _DIGEST.fullmatch(name))
-
-    def _entries(self, below: str) -> list[tuple[str, str, Any]]:
         with self._reaching("read", below):
             try:
                 # others than object stores list in one answer
                 limit = {"timeout": LONGEST_LISTING} if isinstance(self.system, AsyncFileSystem) else {}
                 entries = self.system.ls(self._path(below), detail=True, **limit)
             except (FileNotFoundError, NotADirectoryError):
-                return []
+                return {}
             except FSTimeoutError as error:
                 what = f"its list of files does not end within {LONGEST_LISTING} s"
                 raise Untrusted(self.place(below), what) from error
-            return [
-                (entry["name"].rstrip("/").rpartition("/")[2], entry["type"], entry.get("size"))
+            return {
+                entry["name"].rpartition("/")[2]: entry["size"]
                 for entry in entries
-                if not entry.get("islink")  # a link may lead out of this place
-            ]
+                if entry["type"] == "file" and type(entry.get("size")) is int and not entry.get("islink")
+            }
 
     def read(self, name: str, size: int) -> bytes:
-        """The first ``size`` bytes of a file, whatever it holds beyond, if its name is their digest.
+        """The first ``size`` bytes of a file, whatever it holds beyond.
 
         Raises:
-            Untrusted: they are others, or fewer, or it is no plain file.
+            Untrusted: they are fewer, or it is no plain file.
             StoreError: it cannot be read.
         """
         with self._reaching("read", name):
@@ -165,9 +139,8 @@ class Remote:
                         content = file.read(size)
             except FileNotFoundError:
                 raise Untrusted(self.place(name), "is missing", "nothing was written; push it again") from None
-        if len(content) != size or digest_bytes(content) != name.rpartition("/")[2]:
-            what = "is not what its name says"
-            raise Untrusted(self.place(name), what, "nothing was written; remove it there and push it again")
+        if len(content) != size:
+            raise Untrusted(self.place(name), f"has not the {size:,} bytes that it should")
         return content
 
     def write(self, name: str, content: bytes) -> None:

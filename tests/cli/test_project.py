@@ -27,7 +27,7 @@ def test_store_profile_and_remote_are_the_projects_wherever_the_command_is_calle
     ran = lnlab("run", spec, "--json", "-w", 1).json
     assert (ran["computed"], ran["reused"]) == (2, 0)
     assert (project / "kept" / "plans").is_dir()
-    assert lnlab("push", spec).out.startswith(f"2 units at {project / 'runs'}; 2 segments (")
+    assert lnlab("push", spec).out.startswith(f"2 units at {project / 'runs'}; 1 pack (")
     assert lnlab("pull", spec, "--store", "other").out.startswith("2 units pulled")
     assert package.run(spec, progress=False).computed == 0
     assert package.plan(spec).plan.profile == "one"

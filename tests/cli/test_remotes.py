@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import fsspec
@@ -21,9 +22,11 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from lnlab.errors import StoreError
 from lnlab.issues import Issue
-from lnlab.keys import canonical, digest_bytes
-from lnlab.store import files, remote, segments
+from lnlab.keys import digest_bytes
+from lnlab.store import files, remote
 from lnlab.store.packing import packs_locked
+from lnlab.store.packs import Pack, PackedTable
+from lnlab.store.parquet_sizes import parquet_sizes
 from lnlab.store.plans import find_plan
 from lnlab.store.records.checksummed import to_checksummed_json
 from lnlab.store.store import Store
@@ -37,14 +40,21 @@ def pulled(lnlab, *more, spec="tiny.yaml", place="remote"):
     return tuple(map(int, re.findall(r"\d+", said.out)))
 
 
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Packs of one unit."""
+    monkeypatch.setattr("lnlab.app.stores.pushing.FULL", 1)
+
+
 @pytest.fixture(scope="module")
 def pushed(once, tmp_path_factory):
-    """A folder with the six finished units of the tiny spec."""
+    """A folder with the six finished units of the tiny spec, each a pack."""
     from lnlab.cli import main
 
     path = tmp_path_factory.mktemp("pushed") / "remote"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(once)
+        patch.setattr("lnlab.app.stores.pushing.FULL", 1)
         assert main(["push", "tiny.yaml", str(path), "-q"]) == 0
     return path
 
@@ -64,7 +74,7 @@ def contents(folder):
 
 def snapshot():
     """Everything that lies in the store, but for the locks that an attempt may leave."""
-    return {name: content for name, content in contents(".lnlab").items() if Path(name).name not in (".lock", "lock")}
+    return {name: content for name, content in contents(".lnlab").items() if Path(name).name != ".lock"}
 
 
 def results_of(folder):
@@ -78,7 +88,7 @@ def test_what_was_pushed_is_not_computed_again_and_gives_the_same_results(lnlab,
     monkeypatch.chdir(once)
     first = lnlab("push", "tiny.yaml", stranger / place if place == "another" else place)
     assert first.code == 0, first.err
-    assert "; 6 segments (" in first.out
+    assert "; 6 packs (" in first.out
     again = lnlab("push", "tiny.yaml", stranger / place if place == "another" else place)
     assert again.out.endswith("; nothing sent\n")
     monkeypatch.chdir(stranger)
@@ -86,7 +96,7 @@ def test_what_was_pushed_is_not_computed_again_and_gives_the_same_results(lnlab,
     ran = lnlab("run", "tiny.yaml", "--json", "-w", 1).json
     assert (ran["computed"], ran["reused"]) == (0, 6)
     assert results_of(once) == results_of(stranger)
-    assert list(Path(".lnlab/arrivals").iterdir()) == [Path(".lnlab/arrivals/lock")]
+    assert not Path(".lnlab/arrivals").exists()
 
 
 def test_a_report_needs_no_run_after_a_pull(lnlab, stranger):
@@ -94,11 +104,12 @@ def test_a_report_needs_no_run_after_a_pull(lnlab, stranger):
     assert lnlab("report", "tiny.yaml").code == 0
 
 
-def test_names_there_are_digests_of_their_content_and_nothing_is_of_the_machine(once, pushed):
+def test_names_there_are_digests_of_indices_and_nothing_is_of_the_machine(once, pushed):
     for name, content in contents(pushed).items():
-        assert name.rpartition("/")[2] == digest_bytes(content)
+        if name.endswith(".json"):
+            assert name == f"packs/{digest_bytes(content)}.json"
         assert str(once).encode() not in content
-    assert len(contents(pushed)) == 7
+    assert len(contents(pushed)) == 12
 
 
 def test_a_second_pull_changes_nothing_and_a_part_is_filled_up(lnlab, stranger):
@@ -127,7 +138,7 @@ def test_only_finished_units_are_pushed(lnlab, console, tiny):
     runs = store.results(find_plan(store.root, tiny, "one").digest).runs
     for folder in Path(".lnlab/trajectories").glob(f"??/{runs['trajectory'][0]}"):
         shutil.rmtree(folder)
-    assert console("push", "tiny.yaml", "there", "-p", "one").out.startswith("1 unit at there; 1 segment (")
+    assert console("push", "tiny.yaml", "there", "-p", "one").out.startswith("1 unit at there; 1 pack (")
     for folder in Path(".lnlab/trajectories").glob("??/*"):
         shutil.rmtree(folder)
     console.refused("push", "tiny.yaml", "nowhere", "-p", "one")
@@ -137,7 +148,7 @@ def test_only_finished_units_are_pushed(lnlab, console, tiny):
 def test_a_push_that_was_killed_goes_on_and_sends_nothing_twice(once, stranger, lnlab, forked, monkeypatch):
     """Killed as the system kills, at every file: what lies there afterwards is whole, or no file of a push."""
     monkeypatch.chdir(once)
-    for sent in (0, 3, 6):
+    for sent in (0, 3, 11):
         there = stranger / f"there-{sent}"
         words = ["push", "tiny.yaml", str(there), "-q"]
         killed = forked("push_until", words, str(once), dict(os.environ), str(stranger), sent)
@@ -145,7 +156,7 @@ def test_a_push_that_was_killed_goes_on_and_sends_nothing_twice(once, stranger, 
         pushed = lnlab("push", "tiny.yaml", there)
         assert pushed.code == 0, pushed.err
         assert pushed.out.startswith(f"6 units at {there}; ")
-        assert (f"; {6 - sent} segments (" in pushed.out) or (sent == 6 and pushed.out.endswith("; nothing sent\n"))
+        assert f"; {6 - sent // 2} pack" in pushed.out
         assert contents(there) == contents(stranger / "remote")
 
 
@@ -153,7 +164,7 @@ def test_a_pull_that_was_cut_off_goes_on_where_it_was(lnlab, stranger, monkeypat
     read, asked, arrived = remote.Remote.read, [], []
 
     def reads(self, name, size):
-        if name.startswith(segments.MANIFESTS):
+        if name.endswith(".json"):
             return read(self, name, size)
         asked.append(name)
         if len(asked) == 4:
@@ -164,185 +175,194 @@ def test_a_pull_that_was_cut_off_goes_on_where_it_was(lnlab, stranger, monkeypat
     monkeypatch.setattr("lnlab.store.remote.TRANSFERS", 1)
     monkeypatch.setattr(remote.Remote, "read", reads)
     assert lnlab("pull", "tiny.yaml", "remote").code == 2
-    assert not Path(".lnlab/packs").exists()
-    assert {path.name for path in Path(".lnlab/arrivals").iterdir()} - {"lock"} == {Path(name).name for name in arrived}
+    assert [path.name for path in Path(".lnlab/packs").iterdir()] == [".lock"]
+    assert {path.name for path in Path(".lnlab/arrivals/packs").iterdir()} == {Path(name).stem for name in arrived}
     assert len(arrived) >= 3
     assert pulled(lnlab) == (6, 0)
     assert len(arrived) == len(set(arrived)) == 6
 
 
-def one(folder, below):
-    return sorted(path for path in (folder / below).rglob("*") if path.is_file())[0]
+def one(folder, kind):
+    return sorted((folder / "packs").glob(f"*.{kind}"))[0]
 
 
-def resealed(folder, path, content):
-    """A file under the name that its new content has."""
-    path.unlink()
-    named = path.with_name(digest_bytes(content))
-    if folder.name == "segments" or "segments" in path.parts:
-        named = Path(*path.parts[: path.parts.index("segments") + 1]) / named.name[:2] / named.name
-    named.parent.mkdir(parents=True, exist_ok=True)
-    named.write_bytes(content)
-    return named
+def resealed(folder, index, tables):
+    """The first pack with this index and these tables, under the name that it then has."""
+    for kind in ("json", "tables"):
+        one(folder, kind).unlink()
+    for kind, content in (("json", index), ("tables", tables)):
+        (folder / "packs" / f"{digest_bytes(index)}.{kind}").write_bytes(content)
 
 
-def change_manifest(folder, change):
-    path = one(folder, "manifests")
-    fields = json.loads(path.read_bytes())
-    change(fields)
-    resealed(folder, path, canonical(fields).encode())
+def change_index(folder, change):
+    tables = one(folder, "tables").read_bytes()
+    index = json.loads(one(folder, "json").read_bytes())["content"]
+    change(index)
+    resealed(folder, to_checksummed_json(index), tables)
 
 
-def change_segment(folder, change):
-    """The first unit's segment changed, and the manifest with it."""
-
-    def relist(fields):
-        entry = fields["units"][0][1][0]
-        path = folder / "segments" / entry[1][:2] / entry[1]
-        content, parts = path.read_bytes(), {}
-        for name, size in entry[2]:
-            parts[name], content = content[:size], content[size:]
-        changed = change(parts)
-        parts = parts if changed is None else changed
-        entry[1] = resealed(folder, path, b"".join(parts.values())).name
-        entry[2] = [[name, len(part)] for name, part in parts.items()]
-
-    change_manifest(folder, relist)
-
-
-def change_record(folder, change):
-    def changed(parts):
-        fields = json.loads(parts["record.json"])["content"]
-        change(fields)
-        parts["record.json"] = to_checksummed_json(fields)
-
-    change_segment(folder, changed)
+def change_pack(folder, change, *, follows=True):
+    """The first pack's tables changed, and an index that follows from them or has the digests of before."""
+    before = Pack.of_index(Path(), json.loads(one(folder, "json").read_bytes())["content"])
+    content, parts = one(folder, "tables").read_bytes(), {}
+    for name, table in sorted(before.tables.items()):
+        parts[name], content = content[: table.length], content[table.length :]
+    change(parts)
+    tables = {}
+    for name, part in parts.items():
+        if part.startswith(b"PAR1PAR1"):  # no Parquet
+            after = PackedTable(Path(), [7], [], part)
+        else:
+            after = PackedTable.of(Path(), [parquet_sizes(part).rows], part)
+        groups = zip(after.groups, before.tables[name].groups, strict=False)
+        tables[name] = after if follows else replace(after, groups=[(*new[:3], old[3]) for new, old in groups])
+    records = pl.read_parquet(parts["records"]) if "records" in parts else pl.DataFrame(before.stretches, orient="row")
+    pack = Pack(Path(), list(records.select(pl.nth(0, 1)).iter_rows()), tables)
+    resealed(folder, to_checksummed_json(pack.to_index()), b"".join(part for _, part in sorted(parts.items())))
 
 
-def change_rows(folder, change, *, table="sites", reseal=True, **options):
+def change_rows(folder, change, *, table="sites", follows=True, **options):
     def changed(parts):
         buffer = io.BytesIO()
-        change(pl.read_parquet(parts[f"{table}.parquet"])).write_parquet(buffer, **options)
-        parts[f"{table}.parquet"] = buffer.getvalue()
-        if reseal:
-            fields = json.loads(parts["record.json"])["content"]
-            fields["files"][f"{table}.parquet"] = digest_bytes(buffer.getvalue())
-            parts["record.json"] = to_checksummed_json(fields)
+        change(pl.read_parquet(parts[table])).write_parquet(buffer, **options)
+        parts[table] = buffer.getvalue()
 
-    change_segment(folder, changed)
+    change_pack(folder, changed, follows=follows)
 
 
-def without_column(table):
-    return table.drop("measurement")
+def change_record(folder, **changed):
+    """The first pack's record with other values; of ``outcome`` those that are named."""
+
+    def change(records):
+        row = records.row(0, named=True)
+        outcome = json.loads(row["outcome"]) | changed.pop("outcome", {})
+        return pl.DataFrame(
+            [{**row, "outcome": json.dumps(outcome, sort_keys=True, separators=(",", ":")), **changed}],
+            schema=records.schema,
+        )
+
+    change_rows(folder, change, table="records")
+
+
+def damaged_page(content):
+    """A table whose last page is not compressed as its header says."""
+    before, magic, after = content.rpartition(b"\x28\xb5\x2f\xfd")
+    assert magic
+    return before + bytes(4) + after
 
 
 def link_to_password(folder):
-    path = one(folder, "segments")
+    path = one(folder, "tables")
     path.unlink()
     path.symlink_to("/etc/passwd")
 
 
 def pipe(folder):
-    path = one(folder, "segments")
+    path = one(folder, "tables")
     path.unlink()
     os.mkfifo(path)
 
 
-def sparse(folder, below):
-    with one(folder, below).open("r+b") as file:
+def sparse(folder, kind):
+    with one(folder, kind).open("r+b") as file:
         file.truncate(2**40)
 
 
-def size_of_first(fields, size):
-    fields["units"][0][1][0][2][0][1] = size
+def huge(folder, size=2**30):
+    """A pack that is as large as its index says."""
+    index = json.loads(one(folder, "json").read_bytes())["content"]
+    sizes_of_first(index, size)
+    with one(folder, "tables").open("r+b") as file:
+        file.truncate(Pack.of_index(Path(), index).length)
+    name = one(folder, "tables").rename(folder / "packs" / f"{digest_bytes(to_checksummed_json(index))}.tables")
+    one(folder, "json").unlink()
+    name.with_suffix(".json").write_bytes(to_checksummed_json(index))
 
 
-def first_segment(fields):
-    return fields["units"][0][1][0]
+def flipped(folder, kind):
+    path = one(folder, kind)
+    path.write_bytes(path.read_bytes()[:-40] + bytes([path.read_bytes()[-40] ^ 1]) + path.read_bytes()[-39:])
 
 
-def brackets(folder):
-    resealed(folder, one(folder, "manifests"), b"[" * 100_000)
+def rename_table(folder, name):
+    """Padded as the sizes of the index want it."""
+    change_index(folder, lambda i: i["tables"].__setitem__(name, i["tables"].pop("sites")))
+
+
+def sizes_of_first(index, size):
+    index["tables"]["sites"][1][0][1] = size
+
+
+def moved_boundary(index):
+    """A byte of one table to the next."""
+    index["tables"]["records"][1][0][1] += 1
+    index["tables"]["sites"][1][0][1] -= 1
+
+
+def index_of(content):
+    return lambda folder: resealed(folder, content, one(folder, "tables").read_bytes())
 
 
 HOSTILE = {
-    "a byte of a segment": lambda f: one(f, "segments").write_bytes(b"x" + one(f, "segments").read_bytes()[1:]),
-    "a segment cut off": lambda f: one(f, "segments").write_bytes(one(f, "segments").read_bytes()[:-1]),
-    "an empty segment": lambda f: one(f, "segments").write_bytes(b""),
-    "a segment that is missing": lambda f: one(f, "segments").unlink(),
-    "a link": link_to_password,
-    "a pipe": pipe,
-    "a byte of the manifest": lambda f: one(f, "manifests").write_bytes(b"[" + one(f, "manifests").read_bytes()[1:]),
-    "a manifest of a terabyte": lambda f: sparse(f, "manifests"),
-    "an empty manifest": lambda f: resealed(f, one(f, "manifests"), b""),
-    "a manifest of brackets": brackets,
-    "a manifest that is a list": lambda f: resealed(f, one(f, "manifests"), b"[]"),
-    "a manifest with a number of a million digits": lambda f: resealed(
-        f, one(f, "manifests"), b'{"format":' + b"1" * 10**6 + b"}"
+    "a byte of a pack": lambda f: flipped(f, "tables"),
+    "a byte of an index": lambda f: flipped(f, "json"),
+    "an index of a terabyte": lambda f: sparse(f, "json"),
+    "a pack of a gigabyte": huge,
+    "an empty index": index_of(b""),
+    "an index of brackets": index_of(b"[" * 100_000),
+    "an index that is a list": index_of(b"[]"),
+    "an index with a number of a million digits": index_of(b'{"content":' + b"1" * 10**6 + b"}"),
+    "an index of numbers": index_of(to_checksummed_json({"stretches": 7, "tables": 7})),
+    "100,000 stretches of one name": lambda f: change_index(f, lambda i: i["stretches"].extend(i["stretches"] * 10**5)),
+    "100,000 rows more than there are": lambda f: change_index(
+        f, lambda i: i["tables"]["sites"][0].__setitem__(0, 10**5)
     ),
-    "a manifest with 100,000 units of one name": lambda f: change_manifest(
-        f, lambda m: m.update(units=[[m["units"][0][0], []]] * 10**5)
+    "a number of rows that is true": lambda f: change_index(
+        f, lambda i: i["tables"]["records"][0].__setitem__(0, True)
     ),
-    "a manifest with 1,000,000 layers": lambda f: change_manifest(
-        f, lambda m: m["units"][0].append({"model": {"layers": [{}] * 10**6}})
+    "a stretch that leads out of the store": lambda f: change_record(f, stretch="../../evil"),
+    "a stretch that the tables have not": lambda f: change_index(
+        f, lambda i: i["stretches"][0].__setitem__(1, "0-" + "a" * 24)
     ),
-    "settings with 1,000,000 layers beside the units": lambda f: change_manifest(
-        f, lambda m: m.update(settings=[{"layers": [{}] * 10**6}])
+    "a table that leads out of the store": lambda f: rename_table(f, "../../evil"),
+    "a table that no pack has": lambda f: rename_table(f, "evil.py"),
+    "a size that is a word": lambda f: change_index(f, lambda i: sizes_of_first(i, "1")),
+    "a size that is a number with a point": lambda f: change_index(f, lambda i: sizes_of_first(i, 1.0)),
+    "another boundary between tables": lambda f: change_index(f, moved_boundary),
+    "a stretch twice": lambda f: change_rows(f, lambda t: pl.concat([t, t]), table="records"),
+    "no records": lambda f: change_pack(f, lambda parts: parts.pop("records")),
+    "another number in a row": lambda f: change_rows(f, lambda t: t.with_columns(pl.col("value") * 2), follows=False),
+    "rows of another unit": lambda f: change_rows(f, lambda t: t.with_columns(trajectory=pl.lit("f" * 20))),
+    "rows of another unit between others": lambda f: change_rows(
+        f, lambda t: t.with_columns(stretch=pl.when(pl.int_range(pl.len()) == 1).then(pl.lit("x")).otherwise("stretch"))
     ),
-    "a setting beside a unit": lambda f: change_manifest(
-        f, lambda m: m["units"][0].append({"model": {"layers": 10**6}})
-    ),
-    "a format of the future": lambda f: change_manifest(f, lambda m: m.update(format=2)),
-    "a path out of the folder": lambda f: change_manifest(
-        f, lambda m: first_segment(m).__setitem__(1, "../../../../etc/passwd")
-    ),
-    "a stretch that leads out of the store": lambda f: change_manifest(
-        f, lambda m: first_segment(m).__setitem__(0, "../../evil")
-    ),
-    "a file that leads out of the store": lambda f: change_manifest(
-        f, lambda m: first_segment(m)[2][1].__setitem__(0, "../../evil.parquet")
-    ),
-    "a file that no stretch has": lambda f: change_manifest(
-        f, lambda m: first_segment(m)[2][1].__setitem__(0, "evil.py")
-    ),
-    "a file twice": lambda f: change_manifest(f, lambda m: first_segment(m)[2].append(first_segment(m)[2][1])),
-    "a file of a terabyte": lambda f: change_manifest(f, lambda m: size_of_first(m, 2**40)),
-    "a file of less than nothing": lambda f: change_manifest(f, lambda m: size_of_first(m, -1)),
-    "a size that is a word": lambda f: change_manifest(f, lambda m: size_of_first(m, "1")),
-    "a size that is true": lambda f: change_manifest(f, lambda m: size_of_first(m, True)),
-    "a stretch twice": lambda f: change_manifest(f, lambda m: m["units"][0][1].append(first_segment(m))),
-    "a unit twice": lambda f: change_manifest(f, lambda m: m["units"].append(m["units"][0])),
-    "a unit of another key": lambda f: change_manifest(f, lambda m: m["units"][0].__setitem__(1, m["units"][1][1])),
-    "another boundary between files": lambda f: change_manifest(
-        f, lambda m: (size_of_first(m, first_segment(m)[2][0][1] + 1), first_segment(m)[2][1].__setitem__(1, 7))
-    ),
-    "no record": lambda f: change_segment(f, lambda parts: {k: v for k, v in parts.items() if k != "record.json"}),
-    "a table that is missing": lambda f: change_segment(
-        f, lambda parts: {k: v for k, v in parts.items() if k != "sites.parquet"}
-    ),
-    "another number in a row": lambda f: change_rows(f, lambda t: t.with_columns(pl.col("value") * 2), reseal=False),
-    "rows of another measurement": lambda f: change_rows(f, lambda t: t.with_columns(measurement=pl.lit("f" * 64))),
+    "rows of another measurement": lambda f: change_rows(f, lambda t: t.with_columns(measurement=pl.lit("f" * 20))),
+    "rows of no measurement": lambda f: change_rows(f, lambda t: t.with_columns(measurement=pl.lit(None, pl.String))),
     "a column of another type": lambda f: change_rows(f, lambda t: t.cast({"layer": pl.String})),
     "a column too many": lambda f: change_rows(f, lambda t: t.with_columns(evil=pl.lit(1))),
-    "no measurement column": lambda f: change_rows(f, without_column),
-    "an outcome without a column": lambda f: change_rows(f, lambda t: t.drop("device"), table="outcomes"),
-    "two outcomes": lambda f: change_rows(f, lambda t: pl.concat([t, t]), table="outcomes"),
+    "no measurement column": lambda f: change_rows(f, lambda t: t.drop("measurement")),
+    "a record without a column": lambda f: change_rows(f, lambda t: t.drop("measurements"), table="records"),
     "a gzip bomb in a column": lambda f: change_rows(
         f, lambda t: t.head(3).with_columns(tensor=pl.lit("x" * 140_000_000)), compression="gzip"
     ),
     "a zstd bomb in a column": lambda f: change_rows(
         f, lambda t: t.head(1).with_columns(tensor=pl.lit("x" * 140_000_000))
     ),
-    "no Parquet": lambda f: change_segment(f, lambda parts: parts.update({"sites.parquet": b"PAR1" * 100})),
-    "a run that failed": lambda f: change_record(f, lambda r: r["outcome"].update(status="failed")),
-    "a run that ends before it begins": lambda f: change_record(f, lambda r: r.update(steps=-1)),
-    "a record of other types": lambda f: change_record(f, lambda r: r.update(asked="everything")),
-    "a record with another field": lambda f: change_record(f, lambda r: r.update(setting={"layers": 10**6})),
-    "a record of another unit": lambda f: change_record(f, lambda r: r.update(trajectory="f" * 64)),
-    "a thinned quantity that is no name": lambda f: change_record(f, lambda r: r.update(thinned=[7])),
-    "a measurement that is no key": lambda f: change_record(f, lambda r: r["measurements"].append("../../evil")),
-    "an outcome with a long text": lambda f: change_record(f, lambda r: r["outcome"].update(device="x" * 10**6)),
-    "an outcome of another run": lambda f: change_record(f, lambda r: r["outcome"].update(parameters=7)),
+    "a page that is none": lambda f: change_pack(f, lambda parts: parts.update(sites=damaged_page(parts["sites"]))),
+    "no Parquet": lambda f: change_pack(f, lambda parts: parts.update(sites=b"PAR1" * 100)),
+    "a run that ends before it begins": lambda f: change_record(f, steps=-1, outcome={"steps": -1}),
+    "a record with another first step": lambda f: change_record(f, first_step=1),
+    "a record of another unit": lambda f: change_record(f, outcome={"trajectory": "f" * 20}),
+    "a status that is a number": lambda f: change_record(f, outcome={"status": 7}),
+    "a number that is none": lambda f: change_record(f, outcome={"last_finite_loss": float("nan")}),
+    "an outcome with another field": lambda f: change_record(f, outcome={"setting": {"layers": 10**6}}),
+    "an outcome that is a list": lambda f: change_rows(
+        f, lambda t: t.with_columns(outcome=pl.lit("[]")), table="records"
+    ),
+    "an outcome with a long text": lambda f: change_record(f, outcome={"device": "x" * 10**6}),
+    "a thinned quantity that is a long text": lambda f: change_record(f, thinned=["x" * 10**6]),
+    "a measurement that is no key": lambda f: change_record(f, measurements=["../../evil"]),
+    "no measurements": lambda f: change_record(f, measurements=None),
 }
 
 
@@ -352,7 +372,7 @@ def test_a_hostile_or_damaged_place_is_refused_and_nothing_is_written(lnlab, str
     began = time.monotonic()
     refused = lnlab("pull", "tiny.yaml", "remote")
     assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-    assert refused.err.startswith(("remote/segments/", "remote/manifests/"))
+    assert refused.err.startswith("remote/packs/")
     assert "nothing was written" in refused.err
     assert snapshot() == {}
     assert sorted(path.name for path in stranger.iterdir()) in (
@@ -362,16 +382,41 @@ def test_a_hostile_or_damaged_place_is_refused_and_nothing_is_written(lnlab, str
     assert time.monotonic() - began < 20
 
 
+ABSENT = {
+    "cut off": lambda f: one(f, "tables").write_bytes(one(f, "tables").read_bytes()[:-1]),
+    "empty": lambda f: one(f, "tables").write_bytes(b""),
+    "missing": lambda f: one(f, "tables").unlink(),
+    "a terabyte long": lambda f: sparse(f, "tables"),
+    "less than nothing, as the index says": lambda f: change_index(f, lambda i: sizes_of_first(i, -1)),
+    "a link": link_to_password,
+    "a pipe": pipe,
+    "of a run that failed": lambda f: change_record(f, outcome={"status": "failed"}),
+}
+
+
+@pytest.mark.parametrize("how", ABSENT)
+def test_a_pack_whose_tables_are_not_whole_is_not_there_until_it_is_pushed_again(
+    lnlab, stranger, once, monkeypatch, how
+):
+    ABSENT[how](stranger / "remote")
+    assert pulled(lnlab, "--store", "first") == (5, 0)
+    if how in ("cut off", "empty", "missing", "a terabyte long"):
+        monkeypatch.chdir(once)
+        assert "; 1 pack (" in lnlab("push", "tiny.yaml", stranger / "remote").out
+        monkeypatch.chdir(stranger)
+        assert pulled(lnlab) == (6, 0)
+
+
 def test_what_a_place_holds_beside_is_nobodys(lnlab, stranger):
     for path in (
         Path("remote/README.txt"),
-        Path("remote/segments/evil.py"),
-        one(stranger / "remote", "manifests").with_name("evil.json"),
-        one(stranger / "remote", "segments").with_name("." + "a" * 64 + ".part"),
+        Path("remote/packs/evil.py"),
+        one(stranger / "remote", "tables").with_name("." + "a" * 64 + ".part"),
     ):
         path.write_text("evil")
-    Path("remote/manifests/evil").mkdir()
-    Path("remote/manifests/" + "a" * 64).symlink_to("/")
+    change_index(stranger / "remote", lambda index: index.update(settings=[{"layers": [{}] * 10**6}]))
+    Path("remote/packs/evil.json").mkdir()
+    Path("remote/packs/" + "a" * 64 + ".json").symlink_to("/")
     assert pulled(lnlab) == (6, 0)
 
 
@@ -386,33 +431,20 @@ def test_of_random_flips_of_a_byte_none_enters_and_none_crashes(lnlab, stranger)
         path.write_bytes(changed)
         refused = lnlab("pull", "tiny.yaml", "remote")
         assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-        assert refused.err.startswith(f"{path.as_posix()}: ")
+        assert refused.err.startswith((f"{path.as_posix()}: ", f"{path.with_suffix('').as_posix()}: "))
         assert "nothing was written" in refused.err
         assert snapshot() == {}
         path.write_bytes(content)
 
 
-def test_a_damaged_segment_is_sent_again_once_it_is_removed(lnlab, once, stranger, monkeypatch):
-    damaged = one(stranger / "remote", "segments")
-    content = damaged.read_bytes()
-    damaged.write_bytes(content[:50])
-    monkeypatch.chdir(once)
-    assert "; 1 segment (" in lnlab("push", "tiny.yaml", stranger / "remote").out
-    assert damaged.read_bytes() == content
-
-
 def test_more_than_the_limit_is_refused_before_it_is_read(console, stranger):
-    def large(fields):
-        for unit in fields["units"]:
-            unit[1][0][2][1][1] = 60 * 2**20
-
-    change_manifest(stranger / "remote", large)
+    huge(stranger / "remote", 2**40)
     refused = console.refused("pull", "tiny.yaml", "remote", "--limit", "0.25")
-    assert re.findall(r"[\d.]+ MB", refused) == ["378 MB", "268 MB"]
+    assert re.findall(r"[\d.]+ [MT]B", refused) == ["1.1 TB", "268 MB"]
     assert snapshot() == {}
 
 
-def test_equal_rows_count_as_in_memory_and_manifests_count_too(console, stranger, monkeypatch):
+def test_equal_rows_count_as_in_memory_and_indices_count_too(console, stranger, monkeypatch):
     """What is small there and large here is refused before it is here."""
     change_rows(
         stranger / "remote", lambda t: t.head(1).select(pl.all().repeat_by(1_000_000).explode()), compression="zstd"
@@ -421,35 +453,25 @@ def test_equal_rows_count_as_in_memory_and_manifests_count_too(console, stranger
 
     def scanned(content):
         rows = scan(content)
-        unfolded.extend(rows.collect_schema().names())
+        unfolded.append(rows.select(pl.len()).collect().item())
         return rows
 
-    monkeypatch.setattr("lnlab.app.stores.unit_checks.pl.scan_parquet", scanned)
+    monkeypatch.setattr("lnlab.app.stores.pack_checks.pl.scan_parquet", scanned)
     assert "53.7 MB" in console.refused("pull", "tiny.yaml", "remote", "--limit", "0.05")
-    assert "tensor" not in unfolded
-    for number in range(3):
-        content = canonical(
-            {"format": 1, "units": [[f"{number:020x}", [["0-" + "a" * 24, "b" * 64, [["record.json", 1]]]]]]}
-        )
-        other = Path("remote/manifests", f"{number:064x}")
-        other.mkdir()
-        padded = content.encode() + b" " * 500_000
-        (other / digest_bytes(padded)).write_bytes(padded)
-    assert "1.07 MB" in console.refused("pull", "tiny.yaml", "remote", "-s", "seeds=4", "--limit", "0.001")
+    assert max(unfolded) < 1_000
     # What has arrived stays for the same command with more allowed.
     assert {name.partition("/")[0] for name in snapshot()} == {"arrivals"}
-
-
-def test_more_manifests_than_any_place_has_are_not_read(lnlab, stranger, monkeypatch):
     for number in range(3):
-        other = Path("remote/manifests", f"{number:064x}")
-        other.mkdir()
-        content = canonical({"format": 1, "units": []}).encode() + b" " * number
-        (other / digest_bytes(content)).write_bytes(content)
-    monkeypatch.setattr("lnlab.app.stores.pulling.MOST_MANIFESTS", 3)
+        index = to_checksummed_json({"stretches": [], "tables": {}, "more": f"{number}" * 500_000})
+        Path("remote/packs", f"{digest_bytes(index)}.json").write_bytes(index)
+    assert "1.07 MB" in console.refused("pull", "tiny.yaml", "remote", "-s", "seeds=4", "--limit", "0.001")
+
+
+def test_more_packs_than_any_place_has_are_not_read(lnlab, stranger, monkeypatch):
+    monkeypatch.setattr("lnlab.store.remote_packs.MOST_PACKS", 3)
     refused = lnlab("pull", "tiny.yaml", "remote", "-s", "seeds=4")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert refused.err.startswith("remote: has more than 3 manifests; nothing was written")
+    assert refused.err.startswith("remote: has more than 3 packs; nothing was written")
     assert snapshot() == {}
 
 
@@ -647,11 +669,11 @@ def test_a_listing_that_lags_behind_costs_a_second_sending_and_no_run(lnlab, str
     monkeypatch.chdir(once)
     fragile.again(listed=())
     assert lnlab("push", "tiny.yaml", "fragile://x").code == 0
-    assert "; 6 segments (" in lnlab("push", "tiny.yaml", "fragile://x").out
+    assert "; 6 packs (" in lnlab("push", "tiny.yaml", "fragile://x").out
     monkeypatch.chdir(stranger)
     lagging = lnlab("pull", "tiny.yaml", "fragile://x")
     assert (lagging.code, lagging.err.count("\n")) == (2, 1)
-    fragile.listed = {name for name in fragile.store if "/manifests/" in name}  # segments are read by their names
+    fragile.listed = None
     assert lnlab("pull", "tiny.yaml", "fragile://x").out == PULLED
 
 

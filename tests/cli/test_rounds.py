@@ -113,7 +113,7 @@ def test_it_tunes_decides_and_judges(console, tuned, trained):
 
 def test_both_rounds_are_pushed_and_pulled(lnlab, console, tuned, trained):
     assert lnlab("run", "tuned.yaml", "-q").code == 0
-    assert lnlab("push", "tuned.yaml", "there").out.startswith("30 units at there; 30 segments (")
+    assert lnlab("push", "tuned.yaml", "there").out.startswith("30 units at there; 1 pack (")
     seen = len(trained.seen)
     console("pull", "tuned.yaml", "there", "--store", "other")
     ran = lnlab("run", "tuned.yaml", "--json", "--store", "other").json

@@ -12,6 +12,7 @@ from contextlib import suppress
 import pytest
 from polars.testing import assert_frame_equal
 
+from lnlab.app.stores.pushing import push_units
 from lnlab.errors import StoreError
 from lnlab.store import files, packing
 from lnlab.store.packs import Packs
@@ -19,7 +20,7 @@ from lnlab.store.records.coverage import superseded_records
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import StoreReader, read_trajectory
 from lnlab.store.records.states import latest_state, save_state
-from lnlab.store.segments import encode_segment
+from lnlab.store.remote import open_remote
 from lnlab.store.store import Store
 from lnlab.tables import SavedState
 from tests.support.results_digest import results_digest
@@ -402,12 +403,11 @@ def test_what_a_worker_printed_is_packed_and_an_empty_store_is_left_empty(store,
     assert stretch.output == b"seed 2\n"
 
 
-def test_what_leaves_a_store_is_the_same_before_and_after_it_is_packed(full, root, plan):
-    """Byte by byte, so that a unit that was pushed before is not pushed again."""
-    train(full, trajectory_of(3, 1), [3, 6])
-    keys = [unit.key for unit in plan.trajectories] + [trajectory_of(3, 1).key]
-    before = [encode_segment(stretch) for key in keys for stretch in read_trajectory(root, key).stretches]
-    assert len(before) == 6
+def test_what_was_pushed_is_not_pushed_again_once_it_is_packed(full, root, plan, tmp_path):
+    (tmp_path / "toy.yaml").write_text("title: toy\n")
+    stored, place = full.save_plan(plan, tmp_path / "toy.yaml"), open_remote(str(tmp_path / "there"))
+    first = push_units(full, stored, place, lambda _: None)
+    assert (first.units, first.sent) == (len(plan.trajectories), 1)
     full.pack()
-    assert loose(root) == [trajectory_folder(root, keys[-1])]  # its state stays
-    assert [encode_segment(stretch) for key in keys for stretch in read_trajectory(root, key).stretches] == before
+    assert loose(root) == []
+    assert push_units(full, stored, place, lambda _: None).sent == 0

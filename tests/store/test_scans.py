@@ -7,6 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from lnlab import tables
+from lnlab.app.stores.pushing import push_units
 from lnlab.errors import StoreError
 from lnlab.report.tidy import tidy_rows
 from lnlab.select.seeds import results_of_seeds
@@ -16,7 +17,7 @@ from lnlab.store.garbage import remove_garbage
 from lnlab.store.packs import PackedTable, Packs
 from lnlab.store.records.layout import stretch_name, trajectory_folder
 from lnlab.store.records.records import read_trajectory
-from lnlab.store.segments import encode_segment
+from lnlab.store.remote import open_remote
 from lnlab.store.store import Store
 from lnlab.tables import Results, table_schema
 from tests.support.store_toys import outcome_of, plan_of, record, record_all, rows_of, trajectory_of
@@ -218,7 +219,9 @@ def test_what_a_newer_version_wrote_stays_in_its_folder(store, root, plan):
 
 
 @pytest.mark.parametrize("what", ["column", "table", "type"])
-def test_a_pack_of_a_newer_version_is_read_and_never_written_again(store, root, plan, monkeypatch, what, golden):
+def test_a_pack_of_a_newer_version_is_read_and_never_written_again(
+    store, root, plan, tmp_path, monkeypatch, what, golden
+):
     """Not to join it with others, not by ``lnlab gc``, not to send it elsewhere: its columns would be lost."""
     monkeypatch.setattr(packing, "MAX_SMALL_PACKS", 1)
     monkeypatch.setattr(packing, "MIN_LOOSE_TRAJECTORIES", 1)
@@ -243,8 +246,10 @@ def test_a_pack_of_a_newer_version_is_read_and_never_written_again(store, root, 
     if what != "type":
         known = {"outcomes"} | ({"sites"} if what == "column" else set())
         assert stretch.tables().keys() == known
+    (tmp_path / "toy.yaml").write_text("title: toy\n")
+    stored = store.save_plan(plan, tmp_path / "toy.yaml")
     with golden.raises(StoreError):
-        encode_segment(stretch)
+        push_units(store, stored, open_remote(str(tmp_path / "there")), print)
     (sentence,) = remove_garbage(root, [], [newer.key]).damaged
     golden(sentence)
     assert pack.folder.is_dir()

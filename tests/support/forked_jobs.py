@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lnlab.app import cluster_run
+from lnlab.app.stores import pushing
 from lnlab.cli import main
 from lnlab.execute.cluster import array_tasks
 from lnlab.store import files, packing, remote
@@ -77,7 +78,7 @@ def array_run_looking_often(words: Sequence[str], folder: str, environment: dict
 
 
 def push_until(words: Sequence[str], folder: str, environment: dict[str, str], output: str, sent: int) -> int:
-    """``command`` for a push that is killed once so many files have been sent."""
+    """``command`` for a push, of packs of one unit, that is killed once so many files have been sent."""
     write, left = remote.Remote.write, [sent]
 
     def writes(self: remote.Remote, name: str, content: bytes) -> None:
@@ -87,7 +88,7 @@ def push_until(words: Sequence[str], folder: str, environment: dict[str, str], o
         write(self, name, content)
 
     remote.Remote.write = writes
-    remote.TRANSFERS = 1
+    pushing.FULL = 1
     return command(words, folder, environment, output, workers=False)
 
 

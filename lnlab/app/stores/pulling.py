@@ -1,10 +1,9 @@
 """``lnlab pull``: the units that a spec lacks, taken from elsewhere once each is what it says: a place or a report."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,37 +11,32 @@ from lnlab.app.compute import decide_open_choices, remembered_decisions, stored_
 from lnlab.app.formats import format_quantity
 from lnlab.app.plan_facts import plan_facts
 from lnlab.app.request import Request, compile_request, open_store
-from lnlab.app.stores.unit_checks import Refused, check_stretch
+from lnlab.app.stores.pack_checks import Refused, check_pack
 from lnlab.committed.registries import load_registries
 from lnlab.errors import StoreError
 from lnlab.issues import Issue
-from lnlab.keys import digest_bytes
 from lnlab.store import files
 from lnlab.store.looks import add_looks, question_of_looks, read_looks
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.packing import PackWriter, packs_locked
+from lnlab.store.packs import PACKS_FOLDER, Pack, Packs
 from lnlab.store.records.coverage import COMPLETE_STATUSES
-from lnlab.store.records.layout import in_stretch_order, trajectory_folder
+from lnlab.store.records.layout import in_stretch_order
 from lnlab.store.records.records import StoreReader, TrajectoryContents
-from lnlab.store.remote import Remote, Untrusted, segment_place
-from lnlab.store.segments import (
-    MOST_MANIFESTS,
-    Segment,
-    encode_segment,
-    manifest_names,
-    question_of,
-    read_manifest,
-)
+from lnlab.store.remote import Remote, Untrusted
+from lnlab.store.remote_packs import fetch_pack, packs_at
 from lnlab.store.stretch import Stretch
-from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 if TYPE_CHECKING:
     from lnlab.compile.decisions import Decision
     from lnlab.store.store import Store
 
 ARRIVALS_FOLDER = "arrivals"
-"""Where segments of a pull lie until all of them are checked. An interrupted pull resumes from there."""
-_LOCK_FILE = "lock"
+"""Where packs of a pull lie until all of them are checked. An interrupted pull resumes from there."""
+MOST_ARRIVING = 32 * 1024 * 1024
+"""Bytes of packs in memory at once, about."""
+_INDEX_WEIGHT = 40
+"""What a byte of an index counts as. Those of all packs that are taken lie in memory together, ten times as large."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +48,9 @@ class Pull:
     absent: int
 
 
-MOST_ARRIVING = 32 * 1024 * 1024
-"""Bytes of segments in memory at once, about."""
-
-Listed = dict[str, dict[str, tuple[Segment, str]]]
-"""Trajectory -> name of a stretch -> the segment, and the place of the manifest that lists it."""
-
-
 @dataclass
 class _Allowance:
-    """What may be read of a place: its manifests, its segments, and their rows as they lie in memory, together."""
+    """What may be read of a place: indices, packs, and their rows as they lie in memory, together."""
 
     url: str
     limit: int
@@ -83,36 +70,40 @@ class _Allowance:
             raise StoreError(Issue("too-large", self.url, what, remedy))
 
 
-def pull_units(
-    store: "Store", request: Request, remote: Remote, limit: int, report: Callable[[int, int], None]
-) -> Pull:
+_Wanted = Mapping[str, TrajectoryRequest]
+"""Trajectory -> what is lacking of it."""
+
+
+def pull_units(store: "Store", request: Request, remote: Remote, limit: int, report: Callable[[int], None]) -> Pull:
     """Take the units that a spec lacks from another place, and remember its plan.
 
     The spec is compiled here, and a unit is taken under the key that follows from it with the pieces and corpora of
-    this machine. Nothing enters the store before every file of every unit of a stage is checked.
+    this machine. Nothing enters the store before every pack with units of a stage is checked.
 
     Args:
         store: the store.
         request: the question.
         remote: where from.
         limit: bytes that may be read, rows counted as they lie in memory.
-        report: called with the bytes that have arrived, and those of all.
+        report: called with the bytes of each pack that has arrived.
 
     Raises:
         SpecError: every problem of the spec.
         Untrusted: something there is not what it says.
         StoreError: the place cannot be read, or the store cannot be written.
     """
-    content = read_user_file(request.spec, "spec", LARGEST_SPEC) if request.content is None else request.content
     allowance = _Allowance(remote.url, limit)
-    question = question_of(digest_bytes(content), request.profile, request.overrides)
     seen = 0
 
-    def take(pending: Mapping[str, TrajectoryRequest]) -> int:
+    def take(pending: _Wanted) -> int:
         nonlocal seen
-        listed, manifests = _listed(remote, question, pending, allowance)
-        seen += manifests
-        return _pull_stage(store, remote, pending, listed, allowance, report)
+        here = {
+            trajectory: {record.folder.name for record in contents.records}
+            for trajectory, contents in StoreReader(store.root).read_all(pending)
+        }
+        with _arrivals(store) as folder:
+            seen += _fetch(remote, folder / PACKS_FOLDER, here, allowance, report)
+            return _adopt(store, folder, remote.url, pending, allowance)
 
     pulled = _pull_stages(store, request, take)
     if pulled is None:
@@ -138,23 +129,9 @@ def pull_report(store: "Store", request: Request, folder: Path, limit: int) -> P
     source = open_store(folder)
     allowance = _Allowance(str(folder), limit)
 
-    def take(pending: Mapping[str, TrajectoryRequest]) -> int:
-        reader, here = StoreReader(source.root), StoreReader(store.root)
-        useful = []
-        for trajectory, there in reader.read_all(pending):
-            checked = []
-            for stretch in there.stretches:
-                if stretch.record.outcome["status"] in COMPLETE_STATUSES:
-                    segment, content = encode_segment(stretch)
-                    home = trajectory_folder(store.root, trajectory) / segment.stretch
-                    try:
-                        checked.append(check_stretch(home, segment.split(content), allowance.take))
-                    except Refused as error:
-                        raise Untrusted(str(folder), str(error)) from error
-            if checked and _is_useful(here.read(trajectory), checked, pending[trajectory]):
-                useful.append(checked)
-        _add_stretches(store, chain.from_iterable(useful))
-        return len(useful)
+    def take(pending: _Wanted) -> int:
+        with _arrivals(store):
+            return _adopt(store, source.root, str(source.root), pending, allowance)
 
     pulled = _pull_stages(store, request, take, source)
     if pulled is None:
@@ -167,7 +144,7 @@ def pull_report(store: "Store", request: Request, folder: Path, limit: int) -> P
 def _pull_stages(
     store: "Store",
     request: Request,
-    take: Callable[[Mapping[str, TrajectoryRequest]], int],
+    take: Callable[[_Wanted], int],
     source: "Store | None" = None,
 ) -> Pull | None:
     """Take what each stage of a request lacks, and remember its plan. None: there is nothing of it, here or there.
@@ -205,39 +182,6 @@ def _pull_stages(
     return Pull(new, present, absent)
 
 
-def _listed(
-    remote: Remote, question: str, wanted: Mapping[str, TrajectoryRequest], allowance: _Allowance
-) -> tuple[Listed, int]:
-    """What manifests list of the units, and how many were read: of the question, then of others what is lacking."""
-    found: Listed = {}
-    read: set[str] = set()
-
-    def read_all(names: list[tuple[str, int]]) -> None:
-        for name, size in names:
-            if name in read:
-                continue
-            if len(read) >= MOST_MANIFESTS:
-                raise Untrusted(remote.url, f"has more than {MOST_MANIFESTS:,} manifests")
-            read.add(name)
-            place = remote.place(name)
-            listed = read_manifest(remote, name, size, wanted)
-            allowance.take(size)
-            for trajectory, segments in listed.items():
-                stretches = found.setdefault(trajectory, {})
-                for segment in segments:
-                    other, _ = stretches.setdefault(segment.stretch, (segment, place))
-                    if other != segment:
-                        raise Untrusted(place, f"lists {trajectory[:16]}/{segment.stretch} with other bytes")
-
-    read_all(manifest_names(remote, question))
-    if not wanted.keys() <= found.keys():
-        for named in manifest_names(remote):
-            if wanted.keys() <= found.keys():
-                break
-            read_all([named])
-    return found, len(read)
-
-
 def _nothing_of(request: Request, place: str, *, any_runs: bool) -> Issue:
     """Why nothing was there."""
     if not any_runs:
@@ -246,59 +190,90 @@ def _nothing_of(request: Request, place: str, *, any_runs: bool) -> Issue:
     return Issue("unreachable", place, what, "other versions of lnlab, of a piece or of a corpus have other keys")
 
 
-def _pull_stage(
-    store: "Store",
+def _fetch(
     remote: Remote,
-    pending: Mapping[str, TrajectoryRequest],
-    listed: Listed,
+    folder: Path,
+    here: Mapping[str, Container[str]],
     allowance: _Allowance,
-    report: Callable[[int, int], None],
+    report: Callable[[int], None],
 ) -> int:
-    """Take what the plan of a stage lacks, and return the number of units that arrived."""
-    reader = StoreReader(store.root)
-    lacking: dict[str, dict[str, tuple[Segment, str]]] = {}
-    for trajectory, stretches in listed.items():
-        here = {record.folder.name for record in reader.read(trajectory).records}
-        lacking[trajectory] = {name: entry for name, entry in stretches.items() if name not in here}
-    segments = {segment.sha256: segment for stretches in lacking.values() for segment, _ in stretches.values()}
-    total = sum(segment.size for segment in segments.values())
-    allowance.take(total)
-    if not segments:
-        return 0
-    with _arrivals(store) as folder:
+    """Put packs of a remote into a folder, and return how many packs it has.
 
-        def fetch(segment: Segment) -> int:
-            path = folder / segment.sha256
-            # A pull that was cut off left what had arrived.
-            if not (path.is_file() and digest_bytes(path.read_bytes()) == segment.sha256):
-                files.replace(path, remote.read(segment_place(segment.sha256), segment.size))
-            return segment.size
+    ``here`` has the stretches that the store holds of each unit that is wanted. A pack is taken that has others of one.
+    """
+    number, wanted = 0, []
+    for pack, size in packs_at(remote, folder, allowance.take):
+        number += 1
+        if any(name not in here[trajectory] for trajectory, name in pack.stretches if trajectory in here):
+            allowance.take(_INDEX_WEIGHT * size + pack.length)
+            wanted.append(pack)
+    with ThreadPoolExecutor(remote.transfers_at_once) as threads:
+        for several in _batches(wanted):
+            for size in threads.map(lambda pack: fetch_pack(remote, pack), several):
+                report(size)
+    return number
 
-        arrived = 0
-        threads = ThreadPoolExecutor(remote.transfers_at_once)
+
+def _batches(packs: Sequence[Pack]) -> Iterator[list[Pack]]:
+    """The packs in their order, as many at once as may be in memory, and one at least."""
+    batch: list[Pack] = []
+    for pack in packs:
+        if batch and sum(other.length for other in batch) + pack.length > MOST_ARRIVING:
+            yield batch
+            batch = []
+        batch.append(pack)
+    yield batch
+
+
+@contextmanager
+def _arrivals(store: "Store") -> Iterator[Path]:
+    """The folder for what arrives, and the lock on the packs of the store.
+
+    The folder is removed afterwards, unless the transfer was cut off and can be resumed.
+    """
+    with packs_locked(store.root) as acquired:
+        if not acquired:
+            what = "another lnlab is changing the packs of this store"
+            raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
+        folder = store.root / ARRIVALS_FOLDER
         try:
-            for several in _batches(segments.values()):
-                for size in threads.map(fetch, several):
-                    arrived += size
-                    report(arrived, total)
-        finally:
-            # After a failure nothing more is fetched; what has arrived stays for the next pull.
-            threads.shutdown(cancel_futures=True)
-        useful = []
-        for trajectory in sorted(lacking):
-            checked = _checked(store, folder, trajectory, lacking[trajectory], allowance.take)
-            if _is_useful(reader.read(trajectory), checked, pending[trajectory]):
-                useful.append(trajectory)
-        # Read again, so that the rows of one stretch at a time are in memory.
-        _add_stretches(
-            store,
-            (
-                stretch
-                for trajectory in useful
-                for stretch in _checked(store, folder, trajectory, lacking[trajectory], lambda _: None)
-            ),
-        )
-    return len(useful)
+            yield folder
+        # What cannot be trusted is not gone on with; after any other failure the arrivals stay.
+        except Untrusted:
+            files.remove(folder)
+            raise
+        files.remove(folder)
+
+
+def _adopt(store: "Store", source: Path, place: str, pending: _Wanted, allowance: _Allowance) -> int:
+    """Check the packs below a folder, put what they have of these units into the store, and return how many have more.
+
+    Raises:
+        Untrusted: a pack is not what a store writes.
+        StoreError: the store cannot be written.
+    """
+    packs = Packs(source)
+    for pack in packs.current():
+        if not pending.keys().isdisjoint(pack.holds):
+            try:
+                check_pack(pack, allowance.take)
+            except Refused as error:
+                raise Untrusted(f"{place}/{PACKS_FOLDER}/{pack.folder.name}", str(error)) from error
+    arrived: dict[str, list[Stretch]] = {}
+    for stretch in packs.read(pending)[0]:
+        if stretch.record.outcome["status"] in COMPLETE_STATUSES:
+            arrived.setdefault(stretch.record.trajectory, []).append(stretch)
+    writer = PackWriter(store.root)
+    new = 0
+    for trajectory, contents in StoreReader(store.root).read_all(arrived):
+        if _is_useful(contents, arrived[trajectory], pending[trajectory]):
+            new += 1
+            for stretch in arrived[trajectory]:
+                writer.add(replace(stretch, output=b""), stretch.tables())  # nothing of what its worker printed
+                if writer.is_full:
+                    writer.close()
+    writer.close()
+    return new
 
 
 def _is_useful(stored: TrajectoryContents, arrived: Sequence[Stretch], request: TrajectoryRequest) -> bool:
@@ -307,80 +282,3 @@ def _is_useful(stored: TrajectoryContents, arrived: Sequence[Stretch], request: 
     together = TrajectoryContents([by_name[name] for name in in_stretch_order(by_name)])
     before, after = missing_of_request(stored, request), missing_of_request(together, request)
     return before is not None and (after is None or len(after.measurements) < len(before.measurements))
-
-
-def _add_stretches(store: "Store", stretches: Iterable[Stretch]) -> None:
-    """Put checked stretches into packs of the store.
-
-    Raises:
-        StoreError: another process changes the packs, or the store cannot be written.
-    """
-    with packs_locked(store.root) as acquired:
-        if not acquired:
-            what = "another lnlab is changing the packs of this store"
-            raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
-        writer = PackWriter(store.root)
-        for stretch in stretches:
-            writer.add(stretch, stretch.tables())
-            if writer.is_full:
-                writer.close()
-        writer.close()
-
-
-def _batches(segments: Iterable[Segment]) -> Iterator[list[Segment]]:
-    """The segments in their order, as many at once as may be in memory, and one at least."""
-    batch: list[Segment] = []
-    for segment in segments:
-        if batch and sum(other.size for other in batch) + segment.size > MOST_ARRIVING:
-            yield batch
-            batch = []
-        batch.append(segment)
-    yield batch
-
-
-@contextmanager
-def _arrivals(store: "Store") -> Iterator[Path]:
-    """The folder for what arrives. It is removed afterwards, unless the transfer was cut off and can be resumed."""
-    folder = store.root / ARRIVALS_FOLDER
-    files.make_folder(folder)
-    with files.locked(folder / _LOCK_FILE, wait=False) as acquired:
-        if not acquired:
-            what = "another lnlab pulls into this store"
-            raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
-        try:
-            yield folder
-        # What cannot be trusted is not gone on with; after any other failure the arrivals stay.
-        except Untrusted:
-            _clear(folder)
-            raise
-        _clear(folder)
-
-
-def _clear(folder: Path) -> None:
-    for path in folder.iterdir():
-        # Whoever waits for a lock file that was removed would not exclude those who come later.
-        if path.name != _LOCK_FILE:
-            files.remove(path)
-
-
-def _checked(
-    store: "Store",
-    folder: Path,
-    trajectory: str,
-    stretches: Mapping[str, tuple[Segment, str]],
-    count: Callable[[int], None],
-) -> list[Stretch]:
-    """The stretches of a unit, once its rows are those of its records. ``count`` is called with their bytes in memory.
-
-    Raises:
-        Untrusted: they are not.
-    """
-    home = trajectory_folder(store.root, trajectory)
-    checked = []
-    for name in in_stretch_order(stretches):
-        segment, place = stretches[name]
-        try:
-            checked.append(check_stretch(home / name, segment.split((folder / segment.sha256).read_bytes()), count))
-        except Refused as error:
-            raise Untrusted(place, str(error)) from error
-    return checked

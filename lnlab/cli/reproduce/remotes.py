@@ -49,10 +49,10 @@ def push(
     remote = open_remote(_place(spec, destination))
     stored = stored_plan(store, request_for(spec, profile, overrides, plugins))
     with _bytes_shown("sent", quiet=quiet) as show:
-        pushed = push_units(store, stored, remote, lambda size: show(size, None))
+        pushed = push_units(store, stored, remote, show)
     if pushed.unfinished:
         err().print(f"{format_count(pushed.unfinished, 'unit')} left out: not finished")
-    what = f"{format_count(pushed.sent, 'segment')} ({format_quantity(pushed.size, 'B')})" if pushed.sent else "nothing"
+    what = f"{format_count(pushed.sent, 'pack')} ({format_quantity(pushed.size, 'B')})" if pushed.sent else "nothing"
     out().print(f"{format_count(pushed.units, 'unit')} at {remote.url}; {what} sent")
 
 
@@ -82,11 +82,11 @@ def pull(
     A report brings what was chosen on its tuning seeds, and how often its claims were judged, as well.
 
     The place is not trusted: names there are digests and nothing else, sizes are checked before anything is read, and
-    every row must have the digest in its record. The spec is compiled here, and a unit is taken under the key that
-    follows from it with the pieces and corpora of this machine. What was computed with another version of a piece, or
-    on another corpus, has another key and is not taken. Units that the store has are not changed. A refused pull leaves
-    the store as it was. After a signal or a lost connection the same command resumes. Only computing again shows that
-    the numbers are right: lnlab verify --level 2.
+    every row must have the digest in the index of its pack. The spec is compiled here, and a unit is taken under the
+    key that follows from it with the pieces and corpora of this machine. What was computed with another version of a
+    piece, or on another corpus, has another key and is not taken. Units that the store has are not changed. A refused
+    pull leaves the store as it was. After a signal or a lost connection the same command resumes. Only computing again
+    shows that the numbers are right: lnlab verify --level 2.
     """
     from lnlab.app.stores.pulling import pull_report, pull_units
     from lnlab.report.contents import is_report
@@ -117,12 +117,8 @@ def _place(spec: Path, named: str | None) -> str:
 
 
 @contextmanager
-def _bytes_shown(what: str, *, quiet: bool) -> Iterator[Callable[[int, int | None], None]]:
-    """A line that counts bytes, on a terminal.
-
-    It is called with a number of bytes, and with the total or None. With a total the number counts all bytes so far,
-    and otherwise the new ones.
-    """
+def _bytes_shown(what: str, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A line that counts bytes, on a terminal. It is called with the number of new ones."""
     # Late: no other command counts bytes.
     from rich.progress import DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
@@ -130,11 +126,4 @@ def _bytes_shown(what: str, *, quiet: bool) -> Iterator[Callable[[int, int | Non
     columns = TextColumn("{task.description}", markup=False), DownloadColumn(), TransferSpeedColumn()
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bars:
         task = bars.add_task(what, total=None)
-
-        def show(number: int, total: int | None) -> None:
-            if total is None:
-                bars.advance(task, number)
-            else:
-                bars.update(task, completed=number, total=total)
-
-        yield show
+        yield lambda number: bars.advance(task, number)
