@@ -51,3 +51,23 @@ def test_the_home_page_shows_a_claim_and_the_verdict_of_its_report():
     assert yaml.YAML(typ="safe").load(text.split("```")[1].removeprefix("yaml"))["says"] == verdict.says
     assert f"{verdict.estimate:.1f}" in text
     assert f"<td>{verdict.n}</td>" in text
+
+
+def test_a_command_of_a_guide_stands_with_what_it_prints():
+    text = SITE["with_outputs"]("before\n\n```sh\nlnlab check tokens.yaml    # all mistakes\n```\n\nbehind\n")
+    assert text.startswith(
+        "before\n\n```console\n$ lnlab check tokens.yaml    # all mistakes\ntokens.yaml: default: ok: "
+    )
+    assert text.endswith("\n```\n\nbehind\n")
+    with pytest.raises(SystemExit, match=r"check no.yaml: exit code 2\n.*there is no such file"):
+        SITE["with_outputs"]("```sh\nlnlab check no.yaml\n```")
+
+
+def test_a_notebook_is_a_page_with_the_outputs_that_it_holds(tmp_path):
+    place = ROOT / "docs" / "examples" / "door_spec.ipynb"
+    page = SITE["notebook_page"](place, tmp_path)
+    assert page.index("# Run a spec") < page.index("done.plot(") < page.index("<svg") < page.index("done.report(")
+    assert "</a>" not in page, "a link to what the notebook wrote would lead nowhere"
+    link = SITE["with_site_links"]("[a spec](examples/door_spec.ipynb)", ROOT / "docs" / "reading_results.md", tmp_path)
+    assert link == "[a spec](docs/examples/door_spec.md)"
+    assert (tmp_path / "docs" / "examples" / "door_spec.md").is_file()

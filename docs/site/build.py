@@ -1,5 +1,7 @@
 """Build the documentation site: guides, gallery, reference, API and reports, with every local link checked.
 
+Commands of guides are run and shown with what they print, and notebooks with the outputs that they hold.
+
     python docs/site/build.py build/site [https://example.org/lnlab]      # build/site/html is the site
 
 With the address at which it will stand, the pages of reports have pictures for links to them: social sites take no SVG,
@@ -9,16 +11,20 @@ Pages that are made from others stand in no repository: the reference comes from
 committed reports, the home page from README.md. Committed reports are copied as they are, but for these pictures.
 """
 
+import json
 import os
 import re
+import shlex
 import shutil
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from html import escape, unescape
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
 from ruamel.yaml import YAML
@@ -60,6 +66,10 @@ GUIDES = (
     "stability",
 )
 """The guides in the order in which they are read."""
+EXECUTED = ("first_question", "tables_from_elsewhere", "committing", "verifying", "extending")
+"""The guides whose commands are run, as they stand, beside the files of docs/examples."""
+WRAPPED = "\n```{raw} html\n<style>.highlight-console pre { white-space: pre-wrap; }</style>\n```\n"
+"""What a command prints has long lines; those of code are scrolled."""
 PROJECT = {
     "changelog": "what a reader of an earlier version has to know.",
     "contributing": "set-up, tests, and how to add a piece or a question.",
@@ -99,6 +109,9 @@ def main(target: Path, address: str) -> int:
     write_sources(source)
     if code := build_main(["-W", "--keep-going", "-q", "-c", str(HERE), "-b", "html", str(source), str(html)]):
         return int(code)
+    for script in (html / "_static" / "scripts" / "pydata-sphinx-theme.js", html / "search.html"):
+        # the theme tells the console what it does
+        script.write_text(re.sub(r"\bconsole\.(?:log|info|debug)\(", "void(", script.read_text()))
     copy_reports(html / "reports")
     if address:
         write_cards(html, address.rstrip("/"))
@@ -123,6 +136,9 @@ def write_sources(source: Path) -> None:
     for path, name in PAGES.items():
         if path.suffix == ".md":
             (source / f"{name}.md").write_text(with_site_links(path.read_text(), path, source))
+    for name in EXECUTED:
+        page = source / f"{name}.md"
+        page.write_text(with_outputs(page.read_text()) + WRAPPED)
     review = source / "review.md"
     review.write_text(review.read_text().replace(RULES_PLACE, rules_table()))
     home = source / "index.md"
@@ -195,6 +211,47 @@ def claim_and_verdict() -> str:
             "",
         )
     )
+
+
+def with_outputs(text: str) -> str:
+    """Return a guide in which each command of a block ``sh`` stands with what it prints.
+
+    Raises:
+        SystemExit: a command has another exit code than its comment says, which is 0 where it says none.
+    """
+    with TemporaryDirectory() as made:
+        folder = Path(made).resolve() / "work"
+        shutil.copytree(DOCS / "examples", folder)
+
+        def ran(line: str) -> str:
+            words = shlex.split(line, comments=True)
+            if words[0] == "lnlab":
+                words[:1] = [sys.executable, "-m", "lnlab"]
+            environment = {**os.environ, "LNLAB_STORE": ".lnlab"}
+            done = subprocess.run(  # noqa: S603 - commands of our own guides
+                words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+            )
+            if done.returncode != int("exit code 1" in line.partition("#")[2]):
+                raise SystemExit(f"{line}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+            return "\n".join(filter(None, (f"$ {line}", done.stdout.replace(f"{folder}/", "").strip("\n"))))
+
+        def block(match: re.Match[str]) -> str:
+            return "\n".join(("```console", *map(ran, match[1].splitlines()), "```"))
+
+        return re.sub(r"^```sh\n(.*?)^```$", block, text, flags=re.DOTALL | re.MULTILINE)
+
+
+def notebook_page(path: Path, folder: Path) -> str:
+    """Return a notebook as a page, with the outputs that it holds."""
+    parts = ["---\norphan: true\n---"]  # it stands in no contents; guides lead to it
+    for cell in json.loads(path.read_text())["cells"]:
+        text = "".join(cell["source"])
+        parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else with_site_links(text, path, folder))
+        for data in (output.get("data", {}) for output in cell.get("outputs", ())):
+            shown = "".join(data.get("image/svg+xml") or data.get("text/html", ""))
+            shown = re.sub("</?a\\b[^>]*>", "", shown)  # links to what the notebook wrote
+            parts.append(f'````{{raw}} html\n<div style="overflow-x: auto">{shown}</div>\n````')
+    return "\n\n".join((*parts, f"[This notebook]({path.name}) as a file.")) + "\n"
 
 
 def rules_table() -> str:
@@ -289,7 +346,10 @@ def with_site_links(text: str, path: Path, folder: Path) -> str:
         copy = folder / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-        return f"{mark}[{words}]({file.relative_to(ROOT).as_posix()})"
+        if file.suffix == ".ipynb":
+            copy = copy.with_suffix(".md")
+            copy.write_text(notebook_page(file, copy.parent))
+        return f"{mark}[{words}]({copy.relative_to(folder).as_posix()})"
 
     code = [span.span() for span in CODE.finditer(text)]
     # code within the words of a link is part of the link; a link within code is none
