@@ -1,6 +1,5 @@
 """From the frames of tuning runs to decisions."""
 
-import json
 from math import nan
 
 import polars as pl
@@ -10,26 +9,23 @@ from lnlab.analyse.tuning.decide import decide_tuning
 from lnlab.compile.decisions import Undecided
 from lnlab.errors import LabError
 from lnlab.tables import Results
+from tests.support.results import results_of
 
 SEEDS = (7, 8)
 
 
-def results_of(runs, steps=(0, 10), entropy=4.0):
+def tuned(ends, steps=(0, 10), entropy=4.0):
     """``{(variant, seed): loss or status}``; curves fall to the loss, and another split knows better."""
-    rows, curves = [], []
-    for (variant, seed), end in runs.items():
-        run, status = f"{variant}{seed}", end if isinstance(end, str) else "finished"
-        setting = json.dumps({"task": {"kind": "toy", "corpus": variant[0]}})
-        rows.append((run, run, 10, variant, seed, setting, status))
+    runs = []
+    for (variant, seed), end in ends.items():
         told = [(0, "train", "unigram_entropy", entropy), (10, "train", "nll", 0.0), (10, "validation", "loss", 0.0)]
         if not isinstance(end, str):
             told += [(steps[1], "validation", "nll", end), (steps[0], "validation", "nll", 9.0)]
-        curves += [(run, variant, seed, step, run, *rest) for step, *rest in told if rest[-1] is not None]
-    names = ["run", "trajectory", "steps", "variant", "seed", "setting", "status"]
-    columns = ["run", "variant", "seed", "step", "trajectory", "split", "quantity", "value"]
-    axes = pl.DataFrame(schema={"run": pl.String, "axis": pl.String, "value": pl.String, "label": pl.String})
-    frame = pl.DataFrame(curves, schema=columns, orient="row")
-    return Results(pl.DataFrame(rows, schema=names, orient="row"), axes, {"curves": frame})
+        names = ("step", "split", "quantity", "value")
+        curves = [dict(zip(names, row, strict=True)) for row in told if row[-1] is not None]
+        run = {"variant": variant, "seed": seed, "steps": 10, "status": end if isinstance(end, str) else "finished"}
+        runs.append(run | {"setting": {"task": {"kind": "toy", "corpus": variant[0]}}, "curves": curves})
+    return results_of(runs)
 
 
 def question(*variants, kind="best", **params):
@@ -38,7 +34,7 @@ def question(*variants, kind="best", **params):
 
 
 def test_a_decision_has_its_evidence():
-    found = results_of({("a1", 7): 3.0, ("a1", 8): 2.0, ("a2", 7): 1.0, ("a2", 8): "diverged"})
+    found = tuned({("a1", 7): 3.0, ("a1", 8): 2.0, ("a2", 7): 1.0, ("a2", 8): "diverged"})
     (made,) = decide_tuning([question("a1", "a2")], found)
     assert (made.key, made.path, made.value, made.met) == ("ka1", "optimizer.lr", 1.0, True)
     assert made.statistic == "validation NLL"
@@ -47,7 +43,7 @@ def test_a_decision_has_its_evidence():
 
 
 def test_the_last_validation_loss_counts_whatever_the_order_of_the_rows():
-    forth = results_of({("a1", s): 1.0 for s in SEEDS} | {("a2", s): 2.0 for s in SEEDS})
+    forth = tuned({("a1", s): 1.0 for s in SEEDS} | {("a2", s): 2.0 for s in SEEDS})
     back = Results(forth.runs.reverse(), forth.axes, {"curves": forth.tables["curves"].reverse()})
     assert decide_tuning([question("a1", "a2")], forth) == decide_tuning([question("a1", "a2")], back)
     assert decide_tuning([question("a1", "a2")], forth)[0].value == 1.0
@@ -56,10 +52,10 @@ def test_the_last_validation_loss_counts_whatever_the_order_of_the_rows():
 def test_the_digest_moves_with_every_number_that_was_looked_at():
     ends = {("a1", s): 1.0 for s in SEEDS} | {("a2", s): 2.0 for s in SEEDS}
     asked = [question("a1", "a2")]
-    (before,) = decide_tuning(asked, results_of(ends))
+    (before,) = decide_tuning(asked, tuned(ends))
     moved = [{**ends, ("a2", 8): 2.5}, {**ends, ("a2", 8): "diverged"}]
-    found = {before.rows, *(decide_tuning(asked, results_of(each))[0].rows for each in moved)}
-    found.add(decide_tuning(asked, results_of(ends, entropy=5.0))[0].rows)
+    found = {before.rows, *(decide_tuning(asked, tuned(each))[0].rows for each in moved)}
+    found.add(decide_tuning(asked, tuned(ends, entropy=5.0))[0].rows)
     assert len(found) == 4
 
 
@@ -67,7 +63,7 @@ def test_what_is_learned_is_measured_against_the_best_on_the_same_task():
     ends = {("a1", s): 2.0 for s in SEEDS} | {("a2", s): 3.6 for s in SEEDS} | {("a3", s): 3.0 for s in SEEDS}
     ends |= {("b1", s): 3.5 for s in SEEDS}
     asked = [question("a1", "a2", kind="failing", below=0.25), question("a3", kind="failing", below=0.25)]
-    first, second, other = decide_tuning([*asked, question("b1", kind="failing", below=0.25)], results_of(ends))
+    first, second, other = decide_tuning([*asked, question("b1", kind="failing", below=0.25)], tuned(ends))
     assert (first.value, first.met) == (2.0, True)
     assert [t.score for t in first.candidates] == pytest.approx([1.0, 0.2])
     assert (second.met, second.candidates[0].score) == (False, 0.5)
@@ -75,15 +71,15 @@ def test_what_is_learned_is_measured_against_the_best_on_the_same_task():
 
 
 def test_nan_is_no_loss_and_nothing_is_decided_before_every_run_has_ended_by_itself(golden):
-    found = results_of({("a1", 7): nan, ("a1", 8): nan, ("a2", 7): 3.0, ("a2", 8): 3.0})
+    found = tuned({("a1", 7): nan, ("a1", 8): nan, ("a2", 7): 3.0, ("a2", 8): 3.0})
     assert decide_tuning([question("a1", "a2")], found)[0].value == 2.0
-    assert results_of({("a1", 7): 1.0, ("a1", 8): "diverged"}).ended
+    assert tuned({("a1", 7): 1.0, ("a1", 8): "diverged"}).ended
     for status in ("failed", "interrupted", "timed_out", "out_of_memory"):
-        assert not results_of({("a1", 7): 1.0, ("a1", 8): status}).ended
-    lost = results_of({("a1", 7): 1.0})
+        assert not tuned({("a1", 7): 1.0, ("a1", 8): status}).ended
+    lost = tuned({("a1", 7): 1.0})
     unknown = lost.runs.with_columns(pl.lit(None, pl.String).alias("status"))
     assert not Results(unknown, lost.axes, lost.tables).ended
-    found = results_of({("a1", 7): 1.0, ("a1", 8): 1.0})
+    found = tuned({("a1", 7): 1.0, ("a1", 8): 1.0})
     curves = found.tables["curves"].filter(pl.col("split") != "validation")
     with golden.raises(LabError):
         decide_tuning([question("a1")], Results(found.runs, found.axes, {"curves": curves}))

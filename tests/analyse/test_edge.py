@@ -1,15 +1,13 @@
 """The edge of stability: against optimizers at work on a quadratic, and joined by hand to rates and losses."""
 
 import math
-from dataclasses import replace
 
-import polars as pl
 import pytest
 import torch
 
 from lnlab.analyse.quantities.edge_of_stability import rate_multiplier, stability_edge
 from lnlab.select.select import select_measured_rows
-from tests.support.results import rows_of
+from tests.support.results import with_rows
 
 CURVATURE = 3.0
 SGD = {"kind": "sgd", "lr": 0.1, "momentum": 0.0, "nesterov": False}
@@ -60,22 +58,18 @@ def found(results, quantity):
     return dict(zip(zip(rows["variant"], rows["seed"], rows["step"], strict=True), rows["value"], strict=True))
 
 
-def with_states(results, sharpness, rates=None):
+def with_states(results, sharpness, rates=()):
     """With sharpnesses by (variant, seed) and step, and the rates of updates 1, 2, ..."""
-    fronts = {(v, s): {"run": f"{v}-{s}", "variant": v, "seed": s} for v, s in sharpness}
-    sites = [
-        fronts[run] | {"step": step, "quantity": quantity, "value": value}
-        for run, states in sharpness.items()
-        for step, value in states.items()
-        for quantity in ("sharpness", "adam_sharpness_at_rest")
-    ]
-    told = [
-        front | {"step": t, "split": "train", "quantity": "learning_rate", "value": rate}
-        for front in fronts.values()
-        for t, rate in enumerate(rates or (), 1)
-    ]
-    curves = pl.concat([results.tables["curves"], rows_of("curves", told)])
-    return replace(results, tables=results.tables | {"sites": rows_of("sites", sites), "curves": curves})
+    sites = {
+        f"{variant}-{seed}": [
+            {"step": step, "quantity": quantity, "value": value}
+            for step, value in states.items()
+            for quantity in ("sharpness", "adam_sharpness_at_rest")
+        ]
+        for (variant, seed), states in sharpness.items()
+    }
+    told = [{"step": t, "split": "train", "quantity": "learning_rate", "value": x} for t, x in enumerate(rates, 1)]
+    return with_rows(with_rows(results, "sites", sites), "curves", dict.fromkeys(sites, told))
 
 
 def test_a_sharpness_meets_the_rate_of_the_next_update_and_at_the_end_the_last(setting, training, trained):

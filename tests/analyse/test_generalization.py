@@ -1,18 +1,26 @@
-"""The validation loss above that of the training split, wherever both are known."""
+"""What is lost on the validation split, and in evaluation mode: differences, wherever both are known."""
 
-import polars as pl
 import pytest
 
+from lnlab.analyse.quantities.evaluation_modes import evaluation_gap
 from lnlab.analyse.quantities.generalization import generalization_gap
-from lnlab.tables import Results
+from tests.support.results import with_rows
 
 
-def test_it_is_the_difference_where_both_were_taken(setting, training, trained):
-    results = training({"a": setting()}, {("a", 1): trained({0: 3.0, 50: 2.0, 100: 5.0}), ("a", 2): trained({0: 1.0})})
-    row = {"variant": "a", "split": "train", "quantity": "nll"}
-    runs = [("a-1", 1, 0, 2.5), ("a-1", 1, 100, 6.0), ("a-2", 2, 50, 1.0)]
-    rows = [row | {"run": run, "seed": seed, "step": step, "value": value} for run, seed, step, value in runs]
-    curves = pl.concat([results.tables["curves"], pl.DataFrame(rows)], how="diagonal_relaxed")
-    gaps = generalization_gap(Results(results.runs, results.axes, {**results.tables, "curves": curves}))
-    assert gaps.select("seed", "step").rows() == [(1, 0), (1, 100)]
-    assert gaps["value"].to_list() == pytest.approx([0.5, -1.0])
+@pytest.mark.parametrize(
+    ("gap", "split", "quantity"), [(generalization_gap, "train", "nll"), (evaluation_gap, "validation", "batch_nll")]
+)
+def test_it_is_the_difference_where_both_were_taken(setting, training, trained, gap, split, quantity):
+    made = training({"a": setting()}, {("a", 1): trained({0: 3.0, 50: 2.0, 100: 5.0}), ("a", 2): trained({0: 1.0})})
+    known = {"a-1": {0: 2.5, 100: 6.0}, "a-2": {50: 1.0}}
+    rows = {
+        run: [
+            {"step": step, "split": of, "quantity": quantity, "value": value + (of != split)}
+            for step, value in values.items()
+            for of in (split, "test")
+        ]
+        for run, values in known.items()
+    }
+    found = gap(with_rows(made, "curves", rows))
+    assert found.select("seed", "step").rows() == [(1, 0), (1, 100)]
+    assert found["value"].to_list() == pytest.approx([0.5, -1.0])

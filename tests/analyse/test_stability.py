@@ -4,34 +4,18 @@ import math
 import random
 import statistics
 
-import polars as pl
 import pytest
 
 from lnlab.analyse.quantities.stability import SPIKE_DEVIATIONS, SPIKE_WINDOW
 from lnlab.select.select import select_measured_rows
-from lnlab.tables import Results
+from tests.support.results import with_rows
 
 
 def results_with(training, setting, trained, curve, values, clip=None):
     """One run of some updates with a value of a training curve at each."""
     made = training({"a": setting() | {"train": {"clip": clip}}}, {("a", 1): trained({0: 9.0})})
-    run, variant, seed = made.runs.row(0, named=True)["run"], "a", 1
-    rows = [
-        {
-            "run": run,
-            "variant": variant,
-            "seed": seed,
-            "step": step,
-            "split": "train",
-            "quantity": curve,
-            "value": value,
-        }
-        for step, value in enumerate(values, 1)
-    ]
-    schema = made.tables["curves"].schema
-    added = pl.DataFrame(rows).select(pl.col(name).cast(kind) for name, kind in schema.items() if name in rows[0])
-    curves = pl.concat([made.tables["curves"], added], how="diagonal")
-    return Results(made.runs, made.axes, {**made.tables, "curves": curves})
+    rows = [{"step": step, "split": "train", "quantity": curve, "value": x} for step, x in enumerate(values, 1)]
+    return with_rows(made, "curves", {"a-1": rows})
 
 
 def number(results, quantity):
@@ -40,12 +24,9 @@ def number(results, quantity):
 
 def test_the_clipped_share_counts_updates_above_the_limit_alone(training, setting, trained):
     norms = [0.5, 1.0, 1.5, 3.0]
-    assert number(results_with(training, setting, trained, "global_gradient_norm", norms, 1.0), "clipped_share") == [
-        0.5
-    ]
-    assert number(results_with(training, setting, trained, "global_gradient_norm", norms, 4.0), "clipped_share") == [
-        0.0
-    ]
+    for clip, share in ((1.0, 0.5), (4.0, 0.0)):
+        made = results_with(training, setting, trained, "global_gradient_norm", norms, clip)
+        assert number(made, "clipped_share") == [share]
 
 
 def by_hand(losses):

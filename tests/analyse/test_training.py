@@ -2,7 +2,6 @@
 
 import math
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from lnlab.analyse.quantities.training import sum_learning_rate
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
+from tests.support.results import with_rows
 
 CURVE = {0: 9.0, 50: 3.0, 100: 4.0}
 
@@ -76,24 +76,20 @@ def test_a_quantity_at_sites_and_along_the_curve_is_told_apart_by_its_split(sett
     assert select_series(results, {"quantity": "loss", "split": "validation"}).numbers["value"].to_list() == [2.0]
 
 
+def summed(setting, training, trained, rates):
+    """Steps and sums of a run with these rates at its steps."""
+    rows = [{"step": t, "split": "train", "quantity": "learning_rate", "value": x} for t, x in rates.items()]
+    results = with_rows(training({"a": setting()}, {("a", 1): trained({})}), "curves", {"a-1": rows})
+    return sum_learning_rate(results).select("step", "value").rows()
+
+
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_rates_add_up(setting, training, trained, rates):
-    curve = [
-        {"run": "a-1", "variant": "a", "seed": 1, "step": t, "split": "train", "quantity": "learning_rate", "value": x}
-        for t, x in enumerate(rates, 1)
-    ]
-    results = training({"a": setting()}, {("a", 1): trained({})})
-    table = results.tables["curves"]
-    results.tables["curves"] = pl.concat([table.clear(), pl.DataFrame(curve)], how="diagonal")
-    rows = sum_learning_rate(results)
-    assert rows["step"].to_list() == list(range(1, len(rates) + 1))
-    assert rows["value"].to_list() == pytest.approx([math.fsum(rates[: t + 1]) for t in range(len(rates))], abs=1e-12)
+    steps, sums = zip(*summed(setting, training, trained, dict(enumerate(rates, 1))), strict=True)
+    assert steps == tuple(range(1, len(rates) + 1))
+    assert sums == pytest.approx([math.fsum(rates[: t + 1]) for t in range(len(rates))], abs=1e-12)
 
 
 def test_rates_with_a_gap_add_up_to_it_only(setting, training, trained):
-    results = training({"a": setting()}, {("a", 1): trained({})})
-    curve = [{"run": "a-1", "variant": "a", "seed": 1, "step": t, "value": 0.5} for t in (1, 2, 4, 5)]
-    told = pl.DataFrame(curve).with_columns(split=pl.lit("train"), quantity=pl.lit("learning_rate"))
-    results.tables["curves"] = pl.concat([results.tables["curves"].clear(), told], how="diagonal")
-    assert sum_learning_rate(results)["value"].to_list() == [0.5, 1.0]
+    assert summed(setting, training, trained, dict.fromkeys((1, 2, 4, 5), 0.5)) == [(1, 0.5), (2, 1.0)]

@@ -60,11 +60,11 @@ def test_a_claim_on_documents_of_topics(tmp_path):
     assert independent.high - independent.low < verdict.high - verdict.low
     runs.report([{**CLAIM, "at_least": 0}], out=tmp_path / "page")
     page = (tmp_path / "page" / "index.html").read_text()
-    assert "Seeds stand in 12 clusters" in page
+    assert "in 12 clusters" in page
     lnlab.from_frame(table.drop("topic"), axes=["model"], seed="doc").report(
         [{**CLAIM, "at_least": 0}], out=tmp_path / "plain"
     )
-    assert "Seeds are taken as independent of each other" in (tmp_path / "plain" / "index.html").read_text()
+    assert "independent of each" in (tmp_path / "plain" / "index.html").read_text()
 
 
 def test_what_takes_no_account_of_clusters_gives_no_verdict(golden):

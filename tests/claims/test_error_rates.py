@@ -230,14 +230,10 @@ def test_criteria_that_are_changed_on_the_same_seeds_keep_the_bound_of_further_l
 
 
 @sampled("clusters", [10], [20, 40])
-@pytest.mark.parametrize("icc", error_rates.CORRELATIONS)
+@sampled("icc", error_rates.CORRELATIONS[-1:], error_rates.CORRELATIONS[:-1])
 def test_intervals_cover_at_any_correlation_within_clusters(clusters, icc):
     for sizes in error_rates.CLUSTER_SIZES:
         assert 0.93 <= error_rates.coverage(sizes, clusters, icc) <= 0.97
-
-
-def test_without_clusters_correlated_replicates_would_not_cover():
-    assert error_rates.coverage("10 in each", 20, 0.5, declared=False) < 0.7
 
 
 @pytest.mark.nightly

@@ -222,7 +222,7 @@ def test_every_kind_has_its_own_level_and_an_order_its_laws(verdict):
     tens = [1.0] * 6
     for kind in ({"kind": "status", "at_least": 0.5}, {"kind": "everywhere", "at_least": 0.5}):
         assert verdict(tens, **kind).verdict == "supported"
-        assert verdict(tens, **kind, looks="open").reason.count("a verdict needs 7, by rule")
+        assert verdict(tens, **kind, looks="open").reason.count("needs 7, by rule")
     arms = {"a": [1.0 + 0.001 * s for s in range(6)], "b": [1.005] * 6}
     found = verdict(arms, kind="order", over="placement", order="a ~ b", of={"quantity": "q"})
     assert (found.law, found.law_word) == (1.0, "rejected")

@@ -70,7 +70,7 @@ def test_a_ratio_at_every_place_is_that_of_each(verdict):
 @pytest.mark.parametrize("kind", [{"kind": "ratio", "at_most": 2}, {"kind": "power_law", "over": "x", "at_most": 2}])
 def test_a_reference_at_another_place_is_refused(verdict, kind):
     """Both sides would be at one site, and the ratio 1."""
-    with pytest.raises(LabError, match="each: 'to' sets layer"):
+    with pytest.raises(LabError, match="'to' sets layer"):
         verdict(np.ones((5, 2)), **kind, to={"layer": 1}, each=["layer"])
 
 

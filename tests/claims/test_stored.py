@@ -5,26 +5,9 @@ import math
 from lnlab import tables
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_rows import verdict_frame, verdict_from_row, verdict_row, verdicts_from_frame
+from tests.report.conftest import verdict
 
-VERDICT = Verdict(
-    claim="grows",
-    kind="trend",
-    says="It grows.",
-    primary=True,
-    role="source",
-    verdict="supported",
-    statistic="last/first",
-    estimate=2.0,
-    low=1.5,
-    high=2.5,
-    region_low=1.1,
-    region_high=None,
-    n=3,
-    inside=3,
-    seeds={10: 2.0, 2: 1.75, 1: 2.25},
-    reason="inside",
-    scope="6-6",
-)
+VERDICT = verdict("grows", {10: 2.0, 2: 1.75, 1: 2.25}, kind="trend", primary=True, low=1.1)
 
 
 def test_a_verdict_survives_its_row_and_its_frame_also_ill_posed_or_with_nan():

@@ -67,7 +67,7 @@ def test_a_damaged_gzip_file_is_never_half_read(tmp_path, damage):
     whole = gzip.compress("\n".join(f"Satz {i}" for i in range(1000)).encode())
     path = tmp_path / "a.gz"
     path.write_bytes(damage(whole))
-    with pytest.raises(CorpusError, match=r"a\.gz: is not a whole"):
+    with pytest.raises(CorpusError, match="not a whole"):
         read_lines(path)
 
 
@@ -84,5 +84,5 @@ def test_lines_are_paired_by_their_number_and_sides_that_differ_or_are_empty_are
     assert pairs(b"eins\nzwei\n", b"one\n two \n") == [("eins", "one"), ("zwei", "two")]
     with golden.raises(CorpusError):
         pairs(b"", b"")
-    with pytest.raises(CorpusError, match=r"a\.de: 2 lines, and 1 in .*a\.en"):
+    with pytest.raises(CorpusError, match=r"a\.de: 2 lines.*a\.en"):
         pairs(b"eins\nzwei\n", b"one\n")

@@ -54,8 +54,8 @@ def test_real_files_are_read_as_another_parser_reads_them(ted_root, name, langua
 def test_a_bare_ampersand_is_named_with_its_line_and_what_to_write(mteval):
     said = refusal(mteval({"69": ["gut", "Kraut & Rüben"]}))
     assert "line 7" in said
-    assert "not well-formed XML" in said
-    assert "write a bare & as &amp;" in said
+    assert "not well-formed" in said
+    assert "as &amp;" in said
 
 
 @pytest.mark.parametrize("text", ["Kraut & Rüben", "R&D", "a && b", "&x;", "&#x; &#;", "&", "A &eacute; B"])
@@ -100,12 +100,12 @@ PARAMETER = '<!DOCTYPE doc [\n<!ENTITY % a SYSTEM "http://127.0.0.1/x">\n%a;]>\n
 @pytest.mark.parametrize("text", [BOMB, OUTSIDE, PARAMETER])
 @pytest.mark.parametrize("sgml", [False, True])
 def test_no_file_may_declare_an_entity(text, sgml):
-    assert "line 2: declares the entity 'a'" in refusal(text, sgml=sgml)
+    assert "the entity 'a'" in refusal(text, sgml=sgml)
 
 
 def test_its_size_is_bounded(monkeypatch, mteval):
     monkeypatch.setattr(room, "_LARGEST", 100)
-    assert "holds more than 100 bytes" in refusal(mteval(TALKS))
+    assert "more than 100 bytes" in refusal(mteval(TALKS))
 
 
 # --- both sides

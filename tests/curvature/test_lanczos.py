@@ -101,7 +101,7 @@ def test_float32_products_have_float64_recurrences():
 
 @pytest.mark.parametrize("given", [torch.zeros(1, 5), torch.full((1, 5), torch.inf)])
 def test_starts_without_a_direction_are_refused(given):
-    with pytest.raises(ValueError, match="start vector of length"):
+    with pytest.raises(ValueError, match="start vector"):
         lanczos(lambda block: block, given, 3)
 
 

@@ -131,7 +131,7 @@ def test_a_fused_function_with_a_wrong_second_derivative_is_refused_by_name():
 def test_a_function_that_cannot_be_differentiated_twice_is_refused(wrong, dtype):
     with pytest.raises(
         CurvatureError,
-        match=rf"(finite differences of the gradient give .*custom|is symmetric).*{wrong.__name__}Backward",
+        match=f"{wrong.__name__}Backward",
     ):
         hessian(Applies(wrong).to(dtype), total, [X.to(dtype)])
 
@@ -167,7 +167,7 @@ class Gained(nn.Module):
 @pytest.mark.parametrize(("size", "gains"), [(300, 1), (1500, 1), (20_000, 1), (20_000, 8)])
 def test_a_lost_derivative_of_few_parameters_is_not_hidden_by_many(size, gains, dtype):
     loss = lambda m, x: (m(x), 1)  # noqa: E731
-    with pytest.raises(CurvatureError, match=rf"norm 0 in a parameter of {gains} entries, finite differences .*Cut"):
+    with pytest.raises(CurvatureError, match=rf"parameter of {gains} entries.*Cut"):
         hessian(Gained(size, gains, Cut, dtype), loss, [None])
     hessian(Gained(size, gains, Right, dtype), loss, [None])
 
@@ -191,7 +191,7 @@ class Along(nn.Module):
 @pytest.mark.parametrize(("size", "dense"), [(300, False), (1500, True), (3000, False), (20_000, True)])
 def test_a_lost_derivative_of_one_direction_is_not_hidden_in_its_tensor(size, dense, dtype):
     loss = lambda m, x: (m(x), 1)  # noqa: E731
-    with pytest.raises(CurvatureError, match=rf"in a parameter of {size} entries, finite differences .*Cut"):
+    with pytest.raises(CurvatureError, match=rf"parameter of {size} entries.*Cut"):
         hessian(Along(size, Cut, dtype, dense=dense), loss, [None])
     model = Along(size, Right, dtype, dense=dense)
     operator = hessian(model, loss, [None])
@@ -261,9 +261,9 @@ def test_a_matrix_that_is_not_finite_is_refused_before_it_is_diagonalized():
             self.l, self.w = nn.Linear(4, 3).double(), nn.Parameter(torch.zeros(3, 3).double())
 
     loss = lambda m, x: (m.l(x).square().sum() + torch.linalg.norm(m.w), len(x))  # noqa: E731
-    with pytest.raises(CurvatureError, match="product that is not finite"):
+    with pytest.raises(CurvatureError, match="not finite"):
         hessian(Penalized(), loss, [X])
-    with pytest.raises(CurvatureError, match="product that is not finite"):
+    with pytest.raises(CurvatureError, match="not finite"):
         dense(lambda block: block * torch.nan, 3)
 
 

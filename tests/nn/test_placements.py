@@ -8,6 +8,7 @@ from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import parts_of
 from lnlab.nn.placements import LayerSpec
 from lnlab.nn.transformer import Layer, ModelShape
+from tests.support.models import copy_layer
 
 WIDTH, HEADS, D_FF = 12, 3, 20
 PLACEMENTS = ["post", "pre"]
@@ -26,17 +27,7 @@ def layer(setting, placement: str, *, cross: bool) -> Layer:
 
 def copied(mine: Layer, theirs: nn.Module) -> nn.Module:
     """torch.nn's layer with the weights of mine."""
-    theirs = theirs.double()
-    attentions = {"self_attn": mine.self_attention, "multihead_attn": mine.cross_attention}
-    with torch.no_grad():
-        for name, source in attentions.items():
-            if source is not None:
-                target = getattr(theirs, name)
-                target.in_proj_weight.copy_(torch.cat([source.q.weight, source.k.weight, source.v.weight]))
-                target.in_proj_bias.copy_(torch.cat([source.q.bias, source.k.bias, source.v.bias]))
-                target.out_proj.load_state_dict(source.o.state_dict())
-    theirs.linear1.load_state_dict(mine.feed_forward.w1.state_dict())
-    theirs.linear2.load_state_dict(mine.feed_forward.w2.state_dict())
+    theirs = copy_layer(mine, theirs.double())
     for i, norm in enumerate(mine.placement.norms, 1):
         getattr(theirs, f"norm{i}").load_state_dict(norm.state_dict())
     return theirs

@@ -61,6 +61,7 @@ def test_the_compiler_is_left_out_until_something_else_imports_it():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.nightly
 def test_no_run_imports_the_compiler(forked, tmp_path):
     """It checks its spec first, as `lnlab check` does."""
     (tmp_path / "spec.yaml").write_text(SPEC)

@@ -9,6 +9,7 @@ from torch import nn
 
 from lnlab.nn.embedding import sinusoids
 from lnlab.probes.gradient_norm import frobenius_norms, gradient_norm, norms_and_noise
+from tests.support.models import copy_layer
 
 WIDTH, HEADS, D_FF, ROWS, LAYERS = 16, 2, 32, 23, 2
 
@@ -65,16 +66,6 @@ class ByHand(nn.Module):
         if tensor == "o":
             return attention.out_proj.weight.grad
         return attention.in_proj_weight.grad.chunk(3)["qkv".index(tensor)]
-
-
-def copy_layer(mine, theirs):
-    for name, source in (("self_attn", mine.self_attention), ("multihead_attn", mine.cross_attention)):
-        if source is not None:
-            getattr(theirs, name).in_proj_weight.copy_(torch.cat([source.q.weight, source.k.weight, source.v.weight]))
-            getattr(theirs, name).in_proj_bias.zero_()
-            getattr(theirs, name).out_proj.load_state_dict(source.o.state_dict())
-    theirs.linear1.load_state_dict(mine.feed_forward.w1.state_dict())
-    theirs.linear2.load_state_dict(mine.feed_forward.w2.state_dict())
 
 
 @pytest.mark.parametrize("placement", ["post", "pre"])

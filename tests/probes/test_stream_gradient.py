@@ -10,16 +10,9 @@ from torch.nn.functional import cross_entropy
 
 from lnlab.probes.stream_gradient import stream_gradient
 from lnlab.tasks.task import Batch
+from tests.support.models import copy_layer
 
 LAYERS, WIDTH, HEADS = 2, 16, 2
-
-
-def copied(ours, theirs) -> None:
-    """One of our attentions into torch's."""
-    with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([ours.q.weight, ours.k.weight, ours.v.weight]))
-        theirs.in_proj_bias.copy_(torch.cat([ours.q.bias, ours.k.bias, ours.v.bias]))
-        theirs.out_proj.load_state_dict(ours.o.state_dict())
 
 
 def torchs_layer(ours, norm_first: bool) -> nn.Module:
@@ -27,12 +20,7 @@ def torchs_layer(ours, norm_first: bool) -> nn.Module:
     crossed = ours.cross_attention is not None
     kind = nn.TransformerDecoderLayer if crossed else nn.TransformerEncoderLayer
     layer = kind(WIDTH, HEADS, 2 * WIDTH, 0.0, batch_first=True, norm_first=norm_first)
-    copied(ours.self_attention, layer.self_attn)
-    if crossed:
-        copied(ours.cross_attention, layer.multihead_attn)
-    layer.linear1.load_state_dict(ours.feed_forward.w1.state_dict())
-    layer.linear2.load_state_dict(ours.feed_forward.w2.state_dict())
-    return layer
+    return copy_layer(ours, layer)
 
 
 def kept(seen: dict, site: tuple, x) -> None:

@@ -9,22 +9,9 @@ import torch
 
 from lnlab.errors import LabError
 from lnlab.probes.update_effect import _change_of_any_model, update_effect
+from tests.support.models import stack_outputs
 
 STACKS = ("encoder", "decoder")
-
-
-def outputs(model, batch) -> dict[str, torch.Tensor]:
-    """What the stacks give on, tokens alone, by hooks."""
-    seen = {}
-    hooks = [
-        getattr(model, stack).register_forward_hook(lambda _m, _x, y, stack=stack: seen.__setitem__(stack, y))
-        for stack in STACKS
-    ]
-    with torch.no_grad():
-        model(batch)
-    for hook in hooks:
-        hook.remove()
-    return {"encoder": seen["encoder"][batch.source != 0], "decoder": seen["decoder"][batch.target_in != 0]}
 
 
 @pytest.mark.parametrize(("placement", "tied"), [("post", "all"), ("pre", "target")])
@@ -35,7 +22,7 @@ def test_the_change_is_that_between_two_copies_of_the_model(state, trained, valu
     with torch.no_grad():
         for name, p in before.named_parameters():
             p -= made.last_update[name].double()
-    pairs = [(outputs(now, batch), outputs(before, batch)) for batch in made.batches(2)]
+    pairs = [(stack_outputs(now, batch), stack_outputs(before, batch)) for batch in made.batches(2)]
     length = sum(delta.double().square().sum().item() for delta in made.last_update.values())
     rows = list(update_effect(made, batches=2))
     changes, amplified = (values(rows, name) for name in ("output_change_update", "update_amplification"))

@@ -21,8 +21,8 @@ from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import write_report
 from lnlab.specfile.load import load_spec
-from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
-from tests.support.row_schemas import row_schema
+from lnlab.tables import Results
+from tests.support.results import RECORDED, results_of, with_all_tables
 
 assert FRAME_REGISTRIES  # every kind of claim and section is registered by importing it
 SPEC = Path(__file__).parents[1] / "fixtures" / "gradient_profiles.yaml"
@@ -77,61 +77,45 @@ def profile(stack, placement, layers, cross):
     return np.exp(np.interp(at, np.arange(6), np.log(values))) * LAST[placement][layers] / LAST[placement][6]
 
 
-def measured(key, placement, layers, cross, tied, seed, noise):
+def measured(placement, layers, cross, tied, seed, noise):
     rng = np.random.default_rng([seed, layers, cross, placement == "post", tied == "none"])
     for stack in ("encoder", "decoder"):
         level = math.exp(noise * rng.normal())
         for layer, value in enumerate(profile(stack, placement, layers, cross), 1):
             for tensor, factor in (("w1", 0.93), ("w2", 1.0)):
                 gradient = float(value * factor * level * math.exp(0.4 * noise * rng.normal()))
-                yield row(key, seed, "gradient_norm", stack, layer, tensor, gradient)
+                yield row("gradient_norm", stack, layer, tensor, gradient)
             stream = 1.0 if placement == "post" else 0.4 * layer * math.exp(0.02 * rng.normal())
-            yield row(key, seed, "hidden_norm_sq", stack, layer, "sum", stream)
+            yield row("hidden_norm_sq", stack, layer, "sum", stream)
 
 
-def row(key, seed, quantity, stack, layer, tensor, value):
+def row(quantity, stack, layer, tensor, value):
     place = {"stack": stack, "layer": layer, "sublayer": "feed_forward", "tensor": tensor}
-    state = {"run": key, "variant": key.rpartition("-")[0], "seed": seed, "step": 0, "measurement": f"{key}-m"}
-    return {**state, "quantity": quantity, **place, "value": value}
+    return {"quantity": quantity, **place, "value": value}
 
 
 def make_results(seeds=range(1, 11), noise=0.09, finished=lambda number: True, scale=1.0):
     """Every run of the experiment; those with ``finished(number)`` have been measured."""
-    runs, axes, sites = [], [], []
+    runs = []
     for point in points():
+        labels = [value if isinstance(value, str) else json.dumps(value) for value in point]
+        of = {"variant": "-".join(map(str, point)), "setting": setting(*point)}
+        of |= {"axes": dict(zip(AXES, zip(point, labels, strict=True), strict=True)), **dict.fromkeys(RECORDED)}
         for seed in seeds:
-            key = "-".join(map(str, (*point, seed)))
-            done = finished(len(runs))
-            runs.append(
-                {
-                    "run": key,
-                    "trajectory": f"t-{key}",
-                    "steps": 0,
-                    "variant": key.rpartition("-")[0],
-                    "seed": seed,
-                    "setting": json.dumps(setting(*point)),
-                    "status": "finished" if done else None,
-                    "reason": None,
-                    "seconds": 0.5 + seed if done else None,
-                    "parameters": 1_200_000 if done else None,
-                    "last_finite_loss": None,
-                    "device": "cpu" if done else None,
-                    "versions": json.dumps({"lnlab": "0.1.0", "torch": "2.13.0"}) if done else None,
-                }
-            )
-            for axis, value in zip(AXES, point, strict=True):
-                number = float(value) if isinstance(value, int) and not isinstance(value, bool) else None
-                label = value if isinstance(value, str) else json.dumps(value)
-                axes.append({"run": key, "axis": axis, "value": json.dumps(value), "number": number, "label": label})
-            if done:
-                sites += [r | {"value": r["value"] * scale} for r in measured(key, *point, seed, noise)]
-    text, real = pl.String, pl.Float64
-    kinds = {"run": text, "trajectory": text, "steps": pl.Int64, "variant": text, "seed": pl.Int64, "setting": text}
-    kinds |= {"status": text, "reason": text, "seconds": real, "parameters": pl.Int64, "last_finite_loss": real}
-    kinds |= {"device": text, "versions": text}
-    tables = {name: pl.DataFrame(schema=row_schema(name)) for name in WRITTEN_BY_WORKERS}
-    tables["sites"] = pl.DataFrame(sites, schema=row_schema("sites"), infer_schema_length=None)
-    return Results(pl.DataFrame(runs, schema=kinds), frame("axes", axes), tables)
+            run = of | {"seed": seed, "status": None}
+            if finished(len(runs)):
+                of_run = {"measurement": f"{of['variant']}-{seed}-m"}
+                sites = [row | of_run | {"value": row["value"] * scale} for row in measured(*point, seed, noise)]
+                run |= {"status": "finished", "sites": sites, "seconds": 0.5 + seed, "parameters": 1_200_000}
+                run |= {"device": "cpu", "versions": json.dumps({"lnlab": "0.1.0", "torch": "2.13.0"})}
+            runs.append(run)
+    return with_all_tables(results_of(runs))
+
+
+def changed(results, expression, where=True):
+    """The results with another value in some rows of sites: an expression, or one number."""
+    value = pl.when(where).then(expression).otherwise(pl.col("value")).alias("value")
+    return replace(results, tables={**results.tables, "sites": results.tables["sites"].with_columns(value)})
 
 
 def verdict(claim, values, *, word="supported", low=None, high=None, log=True, **fields):

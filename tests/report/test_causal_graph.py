@@ -8,7 +8,6 @@ import pytest
 
 from lnlab.claims.claim import Finding, verdict_of
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS
-from lnlab.registry import Flawed
 from lnlab.report.charts.causal_graph import OUTCOMES, VERDICT_COLOURS
 from lnlab.report.charts.render import to_svg
 from lnlab.report.folder import read_folder
@@ -93,11 +92,6 @@ def test_a_verdict_leads_to_the_claim_that_decided_on_the_page_of_the_other_expe
     alone = {row["address"] for row in values(section(verdicts, cited, root=None).charts[0]) if row.get("text") == "✗"}
     assert alone == {"#claim-1"}
     assert "claim-7" in to_svg(spec_with_data(section(verdicts, cited).charts[0]))
-
-
-def test_a_graph_needs_nodes_with_places():
-    with pytest.raises(Flawed):
-        sections.resolve({"kind": "causal_graph", "nodes": {"a": {"label": "A"}}, "edges": EDGES})
 
 
 GRAPH = {"kind": "causal_graph", "nodes": NODES, "edges": EDGES, "claims": ["agree", "seen", "cut"]}

@@ -106,13 +106,13 @@ def test_a_store_that_leads_out_of_the_folder_is_refused(report, golden):
 def test_a_pack_of_more_than_its_index_says_is_refused(report):
     (path,) = report.glob("data/packs/*/sites.parquet")
     path.write_bytes(path.read_bytes() + b"more")
-    with pytest.raises(ReportError, match="packs: cannot be read"):
+    with pytest.raises(ReportError, match="packs:"):
         read_folder(report)
     index = path.with_name("index.json")
     content = json.loads(index.read_text())["content"]
     content["tables"]["sites"][1][0][1] = 1 << 60
     index.write_bytes(to_checksummed_json(content))
-    with pytest.raises(ReportError, match="packs: cannot be read"):
+    with pytest.raises(ReportError, match="packs:"):
         read_folder(report)
 
 
@@ -223,7 +223,7 @@ def test_a_file_of_facts_that_is_none_is_one_message_with_its_place(report, text
 
 def test_bytes_that_are_no_text_are_one_message(report):
     (report / "data/experiment.json").write_bytes(b'{"title": "caf\xe9"}')
-    with pytest.raises(ReportError, match="byte 15 is not UTF-8"):
+    with pytest.raises(ReportError, match="byte 15"):
         read_folder(report)
 
 
@@ -243,16 +243,9 @@ def test_a_field_of_another_type_is_one_message_or_is_drawn(report, value):
     assert refused == [[str(path)]] * len(refused)
 
 
-_CANDIDATE = {"value": 0.1, "score": 2.5, "losses": [2.4, None]}
-_DECISION = {"key": "k", "path": "optimizer.lr", "about": {}, "rule": {"kind": "best"}, "seeds": [1], "value": 0.1}
-_DECISION |= {"met": True, "statistic": "s", "reason": "r", "candidates": [_CANDIDATE], "rows": "", "look": 1}
-_LINE = {"rule": "R1", "says": "s", "claims": ["a"], "asks": True, "strength": False, "grave": False}
-_LINE |= {"settles": "", "answers": {"a": "b"}}
-
-
 def test_a_table_of_other_columns_is_no_table_of_a_report(report):
     pl.DataFrame({"a": [1]}).write_parquet(report / "data/verdicts.parquet")
-    with pytest.raises(ReportError, match=r"verdicts\.parquet: cannot be read"):
+    with pytest.raises(ReportError, match=r"verdicts\.parquet:"):
         read_folder(report)
 
 
@@ -273,7 +266,7 @@ def test_a_verdict_that_holds_what_none_has_is_one_message_with_the_file(report,
     table = pl.read_parquet(path)
     kind = table.schema[column] if value is None or column == "look" else None
     table.with_columns(pl.lit(value, kind).alias(column)).write_parquet(path)
-    with pytest.raises(ReportError, match=r"verdicts\.parquet: cannot be read"):
+    with pytest.raises(ReportError, match=r"verdicts\.parquet:"):
         read_folder(report)
 
 

@@ -11,16 +11,11 @@ from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.density import density
 from lnlab.tables import Results
+from tests.report.conftest import changed
 
 WHERE = {"model.layers": [6, 14], "decoder.cross_attention": True, "model.tied": "target"}
 BOTH = {"quantity": "gradient_norm", "where": WHERE, "panels": "model.layers"}
 POST = {"quantity": "gradient_norm", "where": {**WHERE, "model.layers": 14, "placement": "post"}}
-
-
-def changed(results, expression, where):
-    sites = results.tables["sites"]
-    value = pl.when(where).then(expression).otherwise("value").alias("value")
-    return Results(results.runs, results.axes, {**results.tables, "sites": sites.with_columns(value)})
 
 
 def measured(results, variant):
@@ -68,9 +63,3 @@ def test_one_seed_has_no_band_and_nothing_to_draw_is_a_sentence(results, golden)
     none = density(changed(results, pl.lit(0.0), pl.lit(value=True)), **POST)
     golden(none.finding)
     assert none.charts == ()
-
-
-def test_it_is_read_again_from_its_own_rows(results):
-    made = density(results, **BOTH)
-    kept = Results(results.runs, results.axes, {**results.tables, **made.rows})
-    assert density(kept, **BOTH).charts[0].points.equals(made.charts[0].points)

@@ -13,6 +13,7 @@ from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.dots import dots
 from lnlab.report.theme import GREY
 from lnlab.tables import Results
+from tests.report.conftest import changed
 
 WHERE = {"stack": "decoder", "sublayer": "feed_forward", "tensor": "w2", "layer": "last", "model.tied": "target"}
 WHERE |= {"model.layers": 6, "decoder.cross_attention": True}
@@ -55,14 +56,13 @@ def test_ratios_are_geometric_means(results):
     assert row["estimate"] == pytest.approx(math.exp(logs.mean()))
     assert (row["low"], row["high"]) == pytest.approx(np.exp(interval(logs)))
     assert texts(chart)[0].startswith("×0.2")
-    far = dots(changed(results, 1e-6, "pre-6-True-target"), **OF, to={"placement": "post"}, scale="log").charts[0]
+    far = dots(
+        changed(results, 1e-6 * pl.col("value"), pl.col("variant") == "pre-6-True-target"),
+        **OF,
+        to={"placement": "post"},
+        scale="log",
+    ).charts[0]
     assert texts(far)[0].endswith(" × 10⁻⁷")
-
-
-def changed(results, factor, variant):
-    sites = results.tables["sites"]
-    value = pl.when(pl.col("variant") == variant).then(pl.col("value") * factor).otherwise("value").alias("value")
-    return Results(results.runs, results.axes, {**results.tables, "sites": sites.with_columns(value)})
 
 
 def test_a_reference_may_be_none_of_the_rows(results):

@@ -33,60 +33,41 @@ def test_every_leaf_of_a_setting_is_listed_once(results):
 
 
 def test_training_is_described_where_there_is_some(facts, results, golden):
-    trained = results.runs.with_columns(
-        pl.col("setting")
-        .str.replace('"train": {"steps": 0}', '"train": {"steps": 800}', literal=True)
-        .str.replace('"optimizer": null', '"optimizer": {"kind": "adam", "lr": 0.001}', literal=True)
-    )
-    text = " ".join(methods_paragraphs(facts, Results(trained, results.axes, results.tables)))
+    told = {"train": {"steps": 800}, "optimizer": {"kind": "adam", "lr": 0.001}}
+    text = described(facts, changed_settings(results, told))
     golden(text)
     assert "Nothing is trained" not in text
 
 
 def test_numbers_rise_and_what_is_not_trained_is_said_apart(facts, results, golden):
-    def changed(text, number):
-        setting = json.loads(text)
-        steps = (45, 0, 678)[number % 3]
-        setting["train"] = {"steps": steps}
-        setting["optimizer"] = {"kind": "adam", "lr": 0.004 / (1 + number % 2)} if steps else None
-        setting["model"]["kind"] = "classifier"
-        for stack in ("encoder", "decoder"):
-            setting[stack] |= {"layers": 1, "norm": {"kind": ("layer", "none", "rms")[number % 3]}}
-        return json.dumps(setting)
-
-    given = [changed(text, n) for n, text in enumerate(results.runs["setting"])]
-    runs = results.runs.with_columns(setting=pl.Series(given))
-    text = " ".join(methods_paragraphs(facts, Results(runs, results.axes, results.tables)))
-    golden(text)
+    changes = [
+        {"train": {"steps": steps}, "optimizer": {"kind": "adam", "lr": lr} if steps else None}
+        | {"model.kind": "classifier"}
+        | {f"{stack}.layers": 1 for stack in ("encoder", "decoder")}
+        | {f"{stack}.norm": {"kind": norm} for stack in ("encoder", "decoder")}
+        for steps, norm, lr in zip((45, 0, 678) * 2, ("layer", "none", "rms") * 2, (0.004, 0.002) * 3, strict=True)
+    ]
+    golden(described(facts, changed_settings(results, *changes)))
 
 
 def test_a_loss_is_a_mean_over_tokens_or_over_sentences(facts, results, golden):
-    golden(" ".join(methods_paragraphs(facts, results)))
-    runs = [json.loads(setting) for setting in results.runs["setting"].to_list()]
-    told = [json.dumps(setting | {"task": setting["task"] | {"classes": 3}}) for setting in runs]
-    labelled = replace(results, runs=results.runs.with_columns(pl.Series("setting", told)))
-    golden(" ".join(methods_paragraphs(facts, labelled)))
+    golden(described(facts, results))
+    golden(described(facts, changed_settings(results, {"task.classes": 3})))
 
 
 def test_interventions_are_described_once_with_all_that_they_take(facts, results, golden):
-    assert "intervention" not in " ".join(methods_paragraphs(facts, results))
+    assert "intervention" not in described(facts, results)
     where = {"stack": None, "layer": None, "sublayer": None, "tensor": ["sum"]}
-
-    def with_factor(setting, factor):
-        cuts = [{"kind": "rescale", "where": where, "factor": factor}, {"kind": "clamp", "where": where}]
-        return json.dumps(json.loads(setting) | {"interventions": cuts})
-
-    given = [with_factor(text, 0.1 if n % 2 else 2) for n, text in enumerate(results.runs["setting"])]
-    runs = results.runs.with_columns(setting=pl.Series(given))
-    text = " ".join(methods_paragraphs(facts, Results(runs, results.axes, results.tables)))
-    golden(text)
+    cuts = [
+        [{"kind": "rescale", "where": where, "factor": factor}, {"kind": "clamp", "where": where}]
+        for factor in (2, 0.1)
+    ]
+    golden(described(facts, changed_settings(results, *({"interventions": each} for each in cuts))))
 
 
 def test_a_precision_other_than_single_is_said(facts, results, golden):
-    assert "computed in" not in " ".join(methods_paragraphs(facts, results))
-    long = pl.col("setting").str.replace('"steps": 0', '"steps": 0, "precision": "float64"', literal=True)
-    text = " ".join(methods_paragraphs(facts, Results(results.runs.with_columns(long), results.axes, results.tables)))
-    golden(text)
+    assert "computed in" not in described(facts, results)
+    golden(described(facts, changed_settings(results, {"train": {"steps": 0, "precision": "float64"}})))
 
 
 def test_the_provenance_says_where_the_numbers_come_from(facts, results, golden):

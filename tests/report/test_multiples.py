@@ -1,13 +1,9 @@
 """Small multiples: every line from 0 to 1, its ends as a ratio, and nothing that cannot be drawn is lost."""
 
-import copy
 import json
 import math
-import shutil
 from dataclasses import replace
 
-import nbclient
-import nbformat
 import numpy as np
 import polars as pl
 import pytest
@@ -21,18 +17,13 @@ from lnlab.report.data.profiles import collect_profiles
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.small_multiples import small_multiples
 from lnlab.report.write import write_report
-from lnlab.tables import Results
+from tests.report.conftest import changed
 from tests.support.golden import holding
 
 W2 = {"stack": "decoder", "tensor": "w2"}
 PATHS = ("method", "model.layers")
 PRE = 'Pre-LN, "quoted" \\ σ'
 LINES = ("6 layers", "8 layers", "10 layers", "12 layers", "14 layers")
-
-
-def spoiled(methods, expression, where):
-    value = pl.when(where).then(expression).otherwise(pl.col("value")).alias("value")
-    return Results(methods.runs, methods.axes, {**methods.tables, "sites": methods.tables["sites"].with_columns(value)})
 
 
 def variant(placement, layers):
@@ -62,7 +53,7 @@ def test_an_end_is_the_last_over_the_first_within_each_seed_and_then_over_seeds(
 
 
 def test_a_method_that_is_exactly_0_keeps_its_panel_and_says_so(methods):
-    section = small_multiples(spoiled(methods, pl.lit(0.0), variant("pre", 6) | variant("pre", 14)), **ASKED)
+    section = small_multiples(changed(methods, pl.lit(0.0), variant("pre", 6) | variant("pre", 14)), **ASKED)
     (chart,), (table,) = section.charts, section.tables
     told = chart.points.filter(panel=PRE, series="14 layers")
     assert (told["estimate"].null_count(), set(told["n"])) == (14, {0})
@@ -72,7 +63,7 @@ def test_a_method_that_is_exactly_0_keeps_its_panel_and_says_so(methods):
     assert table.rows.filter(panel=PRE, line="6 layers").row(0)[2:] == (None, None, None, 0, 10, "exactly 0")
     assert section.finding.endswith(f"exactly 0 in {PRE}")
     whole = collect_profiles(
-        spoiled(methods, pl.lit(0.0), pl.col("variant").str.starts_with("pre")), "gradient_norm", W2, PATHS, "layer"
+        changed(methods, pl.lit(0.0), pl.col("variant").str.starts_with("pre")), "gradient_norm", W2, PATHS, "layer"
     )
     assert whole.notes[PRE] == "exactly 0"
     assert set(whole.points["panel"]) == {"Post-LN", PRE}
@@ -84,7 +75,7 @@ ASKED = {"quantity": "gradient_norm", "where": W2}
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_what_is_not_finite_is_a_result(methods, value, golden):
     gone = variant("pre", 14) | (variant("pre", 12) & (pl.col("layer") > 6))
-    section = small_multiples(spoiled(methods, pl.lit(value), gone), **ASKED)
+    section = small_multiples(changed(methods, pl.lit(value), gone), **ASKED)
     cells = {row[0][0]: [text for text, _ in row[1:]] for row in section.tables[0].grid.rows}
     assert cells[PRE][3:] == ["not finite", "not finite"]
     drawn = to_svg(spec_with_data(section.charts[0]))
@@ -97,11 +88,11 @@ def test_what_is_not_finite_is_a_result(methods, value, golden):
 def test_a_seed_without_a_ratio_is_counted(methods):
     one = variant("post", 6) & (pl.col("seed") == 3) & (pl.col("layer") == 6)
     for value, why in ((0.0, "exactly 0 in part"), (math.nan, "not finite in part")):
-        section = small_multiples(spoiled(methods, pl.lit(value), one), **ASKED)
+        section = small_multiples(changed(methods, pl.lit(value), one), **ASKED)
         assert section.tables[0].grid.rows[0][1][0].endswith(" (9 of 10 seeds)")
         assert f"6: {why}" in to_svg(spec_with_data(section.charts[0]))
     first = variant("post", 6) & (pl.col("layer") == 1)
-    assert small_multiples(spoiled(methods, pl.lit(0.0), first), **ASKED).tables[0].grid.rows[0][1][0] == "0 at one end"
+    assert small_multiples(changed(methods, pl.lit(0.0), first), **ASKED).tables[0].grid.rows[0][1][0] == "0 at one end"
 
 
 def test_the_heading_names_the_extremes_of_the_last_line(methods, golden):
@@ -164,35 +155,13 @@ def test_two_numbers_of_a_seed_at_one_place_are_refused(methods, golden):
         small_multiples(methods, quantity="gradient_norm", where={"stack": "decoder"})
 
 
-def test_nothing_measured_and_missing_runs_are_said(methods, golden):
-    runs = methods.runs.with_columns(pl.lit(None, pl.String).alias("status"))
-    empty = Results(runs, methods.axes, {n: t.clear() for n, t in methods.tables.items()})
-    section = small_multiples(empty, **ASKED)
-    golden(section.finding)
-    assert section.missing == "Missing: of 100 runs, 100 not run yet."
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, facts, methods):
     out = tmp_path_factory.mktemp("reports") / "zoo"
     section = {"kind": "small_multiples", **ASKED, "title": "Every method"}
-    gone = spoiled(methods, pl.lit(0.0), variant("pre", 6))
+    gone = changed(methods, pl.lit(0.0), variant("pre", 6))
     write_report(out, replace(facts, sections=(section,)), gone, [])
     return out
-
-
-@pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::RuntimeWarning")
-def test_the_notebook_makes_the_same_numbers_and_shows_the_table(folder, tmp_path):
-    written = nbformat.read(folder / "notebook.ipynb", as_version=4)
-    ran = copy.deepcopy(written)
-    shutil.copytree(folder, tmp_path / "moved")
-    where = {"metadata": {"path": str(tmp_path / "moved")}}
-    nbclient.NotebookClient(ran, timeout=120, resources=where, record_timing=False, kernel_name="python3").execute()
-    pairs = [(a, b) for a, b in zip(written.cells, ran.cells, strict=True) if a.cell_type == "code"][1:]
-    assert [cell.source.split("(")[0] for cell, _ in pairs] == ["seeds = pl.read_parquet", "pl.read_csv"]
-    for ours, theirs in pairs:
-        assert theirs.outputs[-1].data["text/plain"] == ours.outputs[-1].data["text/plain"]
 
 
 def test_every_file_of_the_page_has_the_table(folder, golden):

@@ -1,22 +1,18 @@
 """The table of methods says in which pieces they differ, and nothing that they share."""
 
-import json
-
 import polars as pl
 
 from lnlab.report.page.methods_table import method_grid
-from lnlab.tables import Results, frame
+from lnlab.tables import Results
+from tests.support.results import results_of
 
 
 def experiment(setting_of):
     """One run a method; ``setting_of``: name -> setting."""
-    names = list(setting_of)
-    runs = pl.DataFrame(
-        {"run": names, "variant": names, "setting": [json.dumps(setting_of[name]) for name in names]},
-        schema={"run": pl.String, "variant": pl.String, "setting": pl.String},
+    return results_of(
+        {"run": name, "variant": name, "seed": 1, "setting": setting, "axes": {"method": name}}
+        for name, setting in setting_of.items()
     )
-    axes = [{"run": name, "axis": "method", "value": json.dumps(name), "label": name} for name in names]
-    return Results(runs, frame("axes", axes))
 
 
 def a_setting(placement="post", norm="layer", encoder=None, init=None, tied="target", layers=2, **params):
@@ -88,7 +84,7 @@ def test_what_is_swept_beside_a_method_is_no_part_of_it():
     )
     found = method_grid(Results(results.runs, named_axes))
     assert found.headings == ("method", "else")
-    assert texts(found)[0] == ("A", "interventions rescale (sum) and clamp (sum, most 2)")
+    assert texts(found)[0] == ("A", "interventions rescale (sum) and clamp (most 2, sum)")
     assert texts(found)[1] == ("B", "–")
 
 

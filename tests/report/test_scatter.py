@@ -99,5 +99,5 @@ def test_places_with_one_number_only_are_not_drawn(results, golden):
 
 
 def test_a_selection_without_one_quantity_is_refused(results):
-    with pytest.raises(LabError, match="of: names no quantity"):
+    with pytest.raises(LabError, match="names no quantity"):
         scatter(results, of=PRE, to=TO)

@@ -17,6 +17,7 @@ from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.plots import depth_profile, size_plot
 from lnlab.report.words.answer_text import fill_answer
 from lnlab.tables import Results
+from tests.report.conftest import changed
 
 FULL = {"decoder.cross_attention": True, "model.tied": "target"}
 W2 = {"stack": "decoder", "tensor": "w2", **FULL}
@@ -24,12 +25,6 @@ SIX = {**W2, "model.layers": 6}
 CONSTANT, FALLING = (TheoryLine(law=law, through="first") for law in (1, "1 / sqrt(x)"))
 SLOPED = TheoryLine(law="1 + 3 * x / 2")
 BOUND = TheoryLine(law="x * sqrt(log(x))", called="L√ln L", through="first", source="Theorem 1")
-
-
-def changed(results, expression, where=None):
-    sites = results.tables["sites"]
-    value = pl.when(True if where is None else where).then(expression).otherwise(pl.col("value")).alias("value")
-    return Results(results.runs, results.axes, {**results.tables, "sites": sites.with_columns(value)})
 
 
 def rows(results, variant, **conditions):

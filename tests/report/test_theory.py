@@ -36,7 +36,7 @@ def test_a_formula_has_its_values_and_is_written_with_the_letter_of_the_axis(law
 
 @pytest.mark.parametrize("law", ["1 / y", "2 *", "y", "sqrt(2)", "x[layer: 1]", "__import__('os')"])
 def test_what_is_no_formula_of_x_is_refused(law):
-    with pytest.raises(ValidationError, match=r"write (a formula of|it in) x"):
+    with pytest.raises(ValidationError, match=r"write .* x"):
         TheoryLine(law=law)
 
 

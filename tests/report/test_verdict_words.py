@@ -22,6 +22,7 @@ from lnlab.report.words.verdict_words import (
 )
 from lnlab.report.write import write_report
 from tests.report.conftest import verdict
+from tests.report.test_charts import contrast
 
 SEEDS = {1: 1.1, 2: 1.2, 3: 1.3}
 
@@ -151,12 +152,6 @@ def test_sentences_are_counted_by_whose_they_are():
     assert sum(n for _, counts in tally_by_owner(told) for _, n in counts) == len(told)
 
 
-def luminance(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return sum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
 def test_every_verdict_has_a_colour_that_is_read_on_paper_in_both_schemes():
     style = (Path(__file__).parents[2] / "templates" / "style.css").read_text()
     roots = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
@@ -164,10 +159,8 @@ def test_every_verdict_has_a_colour_that_is_read_on_paper_in_both_schemes():
     schemes = [colours for colours in schemes if "paper" in colours]
     assert len(schemes) == 2
     for colours in schemes:
-        paper = luminance(colours["paper"])
         for word in ("supported", "contradicted", "smaller", "undecided", "not"):
-            lighter, darker = sorted((luminance(colours[word]), paper), reverse=True)
-            assert (lighter + 0.05) / (darker + 0.05) >= 4.5, word
+            assert contrast(colours[word], colours["paper"]) >= 4.5, word
 
 
 def test_a_named_value_beyond_the_most_extreme_place_is_told_though_it_is_not_tested(golden):

@@ -193,7 +193,7 @@ def test_a_model_that_is_not_finite_says_nothing_and_stops(beam):
 # --- sentences do not depend on each other
 
 
-MANY = 24
+MANY = 12
 
 
 def many(n: int = MANY, size: int = 40) -> tuple[nn.Module, list[list[int]]]:

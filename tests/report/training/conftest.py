@@ -1,25 +1,18 @@
 """Stored training runs from formulas: losses that fall to a floor, runs that diverge, and runs not done."""
 
-import json
 import math
 from functools import partial
+from itertools import product
 
 import numpy as np
-import polars as pl
 import pytest
 
 from lnlab.report.facts import ReportFacts
-from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
-from tests.support.row_schemas import row_schema
+from tests.support.results import results_of, with_all_tables
 
 STEPS, EPOCH, ENTROPY = 200, 40.0, 5.5
 FLOOR = {"post": 2.6, "pre": 2.2}
 NAMES = {"post": "Post-LN", "pre": "Pre-LN"}
-RUNS = {
-    **dict.fromkeys(("run", "trajectory", "variant", "setting", "status", "reason", "device", "versions"), pl.String),
-    **dict.fromkeys(("steps", "seed", "done", "parameters"), pl.Int64),
-    **dict.fromkeys(("seconds", "last_finite_loss"), pl.Float64),
-}
 
 
 def loss(placement, lr, seed, t):
@@ -78,40 +71,28 @@ def make_trained(
     bins=(),
 ):
     """Every run of placements by learning rates, but those that are ``missing``; those that are ``lost`` diverge."""
-    runs, axes, curves, counts = [], [], [], []
-    for placement in placements:
-        for lr in rates:
-            for seed in seeds:
-                variant = f"{placement}-{lr:g}"
-                run, gone = f"{variant}-{seed}", lost(placement, lr, seed)
-                key, absent = {"run": run, "variant": variant, "seed": seed}, missing(placement, lr, seed)
-                setting = {
-                    "task": {"kind": "translation"},
-                    "encoder": {"layers": 6, "placement": {"kind": placement}},
-                    "optimizer": {"kind": "adam", "lr": lr},
-                    "train": {"steps": steps},
-                }
-                status = None if absent else "diverged" if gone else "finished"
-                reason = "the loss was not finite at step 60" if gone and not absent else None
-                done = None if absent else 60 if gone else steps
-                fields = {"trajectory": f"t-{run}", "steps": steps, "setting": json.dumps(setting), "seconds": 9.0}
-                runs.append({**key, **fields, "status": status, "reason": reason, "done": done})
-                for axis, value in (("placement", placement), ("optimizer.lr", lr)):
-                    number = value if isinstance(value, float) else None
-                    axes.append(
-                        {"run": run, "axis": axis, "value": json.dumps(value), "number": number, "label": f"{value}"}
-                    )
-                if absent:
-                    continue
-                for split, quantity, step, value in curve(placement, lr, seed, steps, gone):
-                    curves.append({**key, "step": step, "split": split, "quantity": quantity, "value": value})
-                for step, left, right, count in histograms(placement, seed, bins):
-                    place = {"stack": "encoder", "layer": 1, "tensor": "w1", "quantity": "gradient_size"}
-                    counts.append({**key, **place, "step": step, "left": left, "right": right, "count": count})
-    tables = {name: pl.DataFrame(schema=row_schema(name)) for name in WRITTEN_BY_WORKERS}
-    tables["curves"] = pl.DataFrame(curves, schema=row_schema("curves"), infer_schema_length=None)
-    tables["histograms"] = pl.DataFrame(counts, schema=row_schema("histograms"), infer_schema_length=None)
-    return Results(pl.DataFrame(runs, schema=RUNS), frame("axes", axes), tables)
+    runs = []
+    for placement, lr, seed in product(placements, rates, seeds):
+        gone, absent = lost(placement, lr, seed), missing(placement, lr, seed)
+        setting = {
+            "task": {"kind": "translation"},
+            "encoder": {"layers": 6, "placement": {"kind": placement}},
+            "optimizer": {"kind": "adam", "lr": lr},
+            "train": {"steps": steps},
+        }
+        run = {"variant": f"{placement}-{lr:g}", "seed": seed, "setting": setting, "steps": steps, "seconds": 9.0}
+        run |= {"axes": {"placement": placement, "optimizer.lr": lr}, **dict.fromkeys(("device", "versions"))}
+        run |= {"status": None if absent else "diverged" if gone else "finished"}
+        if not absent:
+            run |= {"reason": "the loss was not finite at step 60", "done": 60} if gone else {}
+            names = ("split", "quantity", "step", "value")
+            run["curves"] = [dict(zip(names, r, strict=True)) for r in curve(placement, lr, seed, steps, gone)]
+            place = {"stack": "encoder", "layer": 1, "tensor": "w1", "quantity": "gradient_size"}
+            names = ("step", "left", "right", "count")
+            rows = histograms(placement, seed, bins)
+            run["histograms"] = [place | dict(zip(names, r, strict=True)) for r in rows]
+        runs.append(run)
+    return with_all_tables(results_of(runs))
 
 
 @pytest.fixture(scope="session")
