@@ -161,18 +161,6 @@ def test_zero_qk_is_the_other_init_with_queries_and_keys_of_zero(setting, build)
         assert {ratio for site, ratio in found.items() if site.tensor not in "qk"} == {1.0}
 
 
-def test_zero_qk_attends_uniformly_to_what_is_no_padding(setting, build, batch):
-    """Each query gathers the mean of the values of the tokens it may see, in the encoder and, causally, before it."""
-    model = build(setting(layers=1, width=16), init="zero_qk").double()
-    torch.manual_seed(0)
-    x = torch.randn(*batch.source.shape, 16, dtype=torch.float64)
-    attention, present = model.encoder.layers[0].self_attention, batch.source != 0
-    found = attention(x, x, present[:, None, None])
-    for sentence, tokens, out in zip(x, present, found, strict=True):
-        mean = attention.v(sentence[tokens]).mean(0)
-        torch.testing.assert_close(out, attention.o(mean).expand_as(out))
-
-
 @pytest.mark.parametrize("entry", LNLABS, ids=lambda entry: entry.name)
 def test_tags_say_which_tensors_are_zero(setting, build, entry):
     model = build(setting("post", tied="none"), init=entry.name)
