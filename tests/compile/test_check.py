@@ -1,14 +1,8 @@
 """Flaws of the experiment as a whole, and what overlays excuse."""
 
-from pathlib import Path
-
 import pytest
 
-from lnlab.compile.check import PASSES, check_spec
-from lnlab.specfile.load import parse_spec
 from tests.support.refusals import refused
-
-PAIRS = Path(__file__).parents[1] / "fixtures" / "compile"
 
 
 def test_a_file_that_the_task_names_must_be_there(plan, base, tmp_path, golden):
@@ -99,12 +93,9 @@ def test_what_only_follows_from_a_broken_sweep_is_not_told(plan, base, sweep, go
     golden(found)
 
 
-def test_without_a_broken_sweep_it_is(plan, base):
+def test_without_a_broken_sweep_it_is(plan, base, golden):
     found = refused(plan, base.replace("seeds: 2", NO_OPTIMIZER))
-    assert ["training needs an optimizer" in each or "no optimizer whose rate" in each for each in found] == [
-        True,
-        True,
-    ]
+    golden(found)
 
 
 def test_what_only_follows_from_a_misspelt_key_is_not_told(plan, base):
@@ -118,25 +109,6 @@ def test_what_only_follows_from_a_flawed_probe_is_not_told(plan, base):
     claim = "claims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm}, at_most: 1}]\n"
     (found,) = refused(plan, base.replace("{kind: gradient_norm}", "{kind: gradient_norm, batchs: 1}") + claim)
     assert "probes.0.batchs" in found
-
-
-@pytest.mark.parametrize("path", sorted(PAIRS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_pass_changes_nothing_but_what_it_returns(path, registries, monkeypatch):
-    def twice(apply):
-        def applied(checked):
-            result, issues = apply(checked)
-            assert apply(checked)[1] == issues
-            return result, issues
-
-        return applied
-
-    def problems_of():
-        document = parse_spec(path.read_text(), Path(path.name))
-        return check_spec(document, registries, (), profile=None, overrides=(), memory=2**34).issues
-
-    once = problems_of()
-    monkeypatch.setattr("lnlab.compile.check.PASSES", tuple(map(twice, PASSES)))
-    assert problems_of() == once
 
 
 @pytest.mark.parametrize("steps", [10**15, 3 * 10**7, 2**53 - 1])
@@ -161,5 +133,4 @@ def test_a_long_run_that_is_measured_at_its_end_can_be_planned(plan, base):
 def test_a_number_as_another_place_writes_it_gets_the_number_that_was_meant(plan, base, written, golden):
     text = base + f"optimizer: {{kind: adam, lr: {written}}}\ntrain: {{steps: 4}}\n"
     (found,) = refused(plan, text)
-    golden(found)
     golden(found)

@@ -14,9 +14,9 @@ from lnlab.compile.decisions import (
 )
 from lnlab.compile.plan import Plan, compile_front
 from lnlab.compile.reference.explain import explain
-from lnlab.errors import LabError, SpecError
+from lnlab.errors import LabError
 from lnlab.specfile.load import parse_spec
-from tests.support.golden import holding
+from tests.support.refusals import refused
 from tests.support.toy_specs import PIECES, toy_spec
 
 TWO = """\
@@ -44,12 +44,6 @@ def alone(grid: str, text: str = TWO, **changes) -> str:
     return toy_spec(PIECES, f"sweep:\n{line}\n{probes}", **{**BASE, **changes})
 
 
-def problems(plan, text: str, **options) -> str:
-    with pytest.raises(SpecError) as error:
-        plan(text, **options)
-    return str(error.value)
-
-
 def test_each_grid_runs_on_its_seeds_and_its_runs_are_those_of_a_spec_of_its_own(plan):
     planned = plan(SPEC)
     assert runs_of(planned, "model.layers") == {(2, 1), (2, 2), (2, 3), *((n, s) for n in (4, 8) for s in (11, 12))}
@@ -72,12 +66,6 @@ def test_a_claim_is_judged_on_the_seeds_of_the_grid_that_it_reads(plan):
     assert plan(SPEC.replace(LINE, "")).grid_seeds == ()
 
 
-def test_what_is_no_reference_is_left_to_the_judge_of_made_up_rows(plan):
-    of = "{quantity: gradient_norm, placement: post, model.layers: 4, reference: bst}"
-    odd = f"  - {{id: odd, says: o, kind: bound, of: {of}, at_most: 3}}\n"
-    assert plan(SPEC + odd).experiment.seeds_of_claim("odd") == (11, 12)
-
-
 def test_claims_have_further_seeds_beside_those_of_their_grid(plan):
     planned = plan(SPEC.replace("claims:", "claim_seeds: {many: 11-14}\nclaims:"))
     assert planned.experiment.seeds_of_claim("many") == (11, 12, 13, 14)
@@ -90,10 +78,7 @@ BOTH = """\
 """
 
 
-def test_a_claim_over_grids_with_different_seeds_is_refused_where_it_says_of_what(plan, golden):
-    found = problems(plan, SPEC + BOTH)
-    golden(found)
-    assert ":17:42:" in found
+def test_a_claim_over_grids_is_judged_where_their_seeds_are_the_same_or_its_own(plan):
     stated = plan(SPEC.replace("claims:", "claim_seeds: {both: 1-3}\nclaims:") + BOTH)
     assert ("post", 8, 2) in runs_of(stated, "placement", "model.layers")
     assert ("pre", 8, 2) not in runs_of(stated, "placement", "model.layers")
@@ -101,55 +86,13 @@ def test_a_claim_over_grids_with_different_seeds_is_refused_where_it_says_of_wha
     assert set(same.experiment.seeds_of_claim("both")) == {1, 2, 3}
 
 
-def test_what_a_claim_requires_is_read_on_its_seeds_too(plan, golden):
-    required = BOTH.replace("placement: post}, over: model.layers", "placement: post, model.layers: 2}").replace(
-        "at_most: 3}",
-        "at_most: 3, requires: {kind: bound, of: {quantity: gradient_norm, placement: pre, "
-        "model.layers: 8}, at_most: 9}}",
-    )
-    golden(problems(plan, SPEC + required))
+SHARED = SPEC.replace("model.layers: [4, 8]", "model.layers: [2, 4, 8]")
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["{mny: 11-12}", "{many: 0}", "[many]"],
-)
-def test_what_is_wrong_with_the_seeds_of_a_grid_is_told_where_it_stands(plan, line, golden):
-    found = problems(plan, SPEC.replace("{many: 11-12}", line))
-    place = next(n for n, text in enumerate(SPEC.splitlines(), 1) if text.startswith("grid_seeds"))
-    golden(found)
-    assert f"spec.yaml:{place}:" in found
-
-
-def test_grids_without_names_have_no_seeds_of_their_own(plan, golden):
-    text = toy_spec(PIECES, "sweep: [{placement: [post, pre]}]\n", grid_seeds={"deep": 3}, **BASE)
-    golden(holding(problems(plan, text), "no grid of"))
-
-
-def test_a_run_of_two_grids_has_one_list_of_seeds(plan, golden):
-    shared = SPEC.replace("model.layers: [4, 8]", "model.layers: [2, 4, 8]")
-    golden(problems(plan, shared))
-    plan(shared.replace("many: 11-12", "many: 1-3"))
-    excepted = shared.replace("[2, 4, 8]}", "[2, 4, 8], except: [{model.layers: 2}]}")
+def test_a_run_of_two_grids_has_one_list_of_seeds(plan):
+    plan(SHARED.replace("many: 11-12", "many: 1-3"))
+    excepted = SHARED.replace("[2, 4, 8]}", "[2, 4, 8], except: [{model.layers: 2}]}")
     assert runs_of(plan(excepted), "model.layers") == runs_of(plan(SPEC), "model.layers")
-
-
-def test_seeds_of_a_grid_that_nothing_tells_apart_are_refused(plan):
-    start, end = SPEC.index("  few:"), SPEC.index("probes:")
-    crossed = (
-        "  few: {placement: [post], model.layers: [2, 8]}\n  many: {placement: [post, pre], model.layers: [2, 4], "
-    )
-    mixed = (
-        f"{SPEC[:start]}{crossed}except: [{{placement: post, model.layers: 2}}]}}\n{SPEC[end : SPEC.index('claims:')]}"
-    )
-    what = "grid_seeds.many: the axes cannot distinguish the runs of 'many' from those of few"
-    assert what in problems(plan, mixed)
-    assert plan(mixed.replace("[2, 4]", "[4]").replace(", except: [{placement: post, model.layers: 2}]", "")).runs
-
-
-def test_margins_are_set_on_no_seed_of_any_grid(plan, golden):
-    calibrated = SPEC.replace("at_most: 3}\n  - {id: many", "at_most: 3, calibration: {seeds: [12]}}\n  - {id: many")
-    golden(problems(plan, calibrated))
 
 
 def test_a_profile_replaces_them_whole(plan):
@@ -229,39 +172,16 @@ def test_what_was_chosen_is_found_by_what_it_is_about_where_no_corpus_is_read(pl
         compile_front(document, registries, profile=None, decisions=decisions[:2])
 
 
-SAME_RUNS = "runs of 'few' and '{}' are equal but for optimizer.lr, which is chosen for one of them"
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("grid: many", "grid: mny"),
-        ("grid: many", "grid: [many, few]"),
-        ("grid: many, ", ""),
-        ("grid: many", "grid: [still, many]"),
-        ("best, seeds: 21-22", "bets, seeds: 21-22"),
-        ("seeds: 21-22", "seeds: 3"),
-        ("seeds: 21-22", "seeds: 12"),
-        ("seeds: 21-22", "seeds: 0"),
-        ("still: {placement: [post], model.layers: [1]}", "still: {placement: [post]}"),
-        ("model.layers: [4]", "model.layers: [2]"),
-    ],
-)
-def test_what_is_wrong_with_one_of_several_choices_is_told_at_that_one(plan, old, new, golden):
-    assert old in TUNED
-    golden(problems(plan, TUNED.replace(old, new)))
+NAMED = TUNED.replace("sweep:\n", "methods:\n  Chosen: {}\n  Fixed: {optimizer.lr: 0.4}\nsweep:\n")
+NAMED = NAMED.replace("few: {", "few: {method: [Chosen], ").replace("many: {", "many: {method: [Chosen], ")
+NAMED = NAMED.replace("[post], model.layers: [1]", "[post], method: [Fixed], model.layers: [2]")
 
 
 def test_a_method_with_a_value_of_its_own_stands_beside_runs_that_choose_theirs(plan):
-    named = TUNED.replace("sweep:\n", "methods:\n  Chosen: {}\n  Fixed: {optimizer.lr: 0.4}\nsweep:\n")
-    named = named.replace("few: {", "few: {method: [Chosen], ").replace("many: {", "many: {method: [Chosen], ")
-    named = named.replace("[post], model.layers: [1]", "[post], method: [Fixed], model.layers: [2]")
-    first = plan(named)
-    second = plan(named, decisions=decisions_of(first, 0.1, 0.2, 0.5))
+    first = plan(NAMED)
+    second = plan(NAMED, decisions=decisions_of(first, 0.1, 0.2, 0.5))
     rates = runs_of(second, "method", "model.layers", "placement", "optimizer.lr")
     assert {("Fixed", 2, "post", 0.4, 1), ("Chosen", 2, "post", 0.1, 1)} <= rates
-    equal = "the methods 'Chosen' and 'Fixed' have the same setting"
-    assert equal in problems(plan, named.replace("Fixed: {optimizer.lr: 0.4}", "Fixed: {optimizer.lr: 0.1}"))
 
 
 def with_choice(choose: str) -> str:
@@ -269,18 +189,11 @@ def with_choice(choose: str) -> str:
     return TUNED[:start] + f"choose: {choose}\n" + TUNED[end:]
 
 
-def test_one_choice_may_be_for_some_grids_and_stands_without_a_list(plan, golden):
-    one = with_choice("{grid: [few, many], optimizer.lr: best, seeds: [21], of: {placement: pre, model.layers: 2}}")
-    assert [dict(question.about) for question in plan(one).undecided] == [{}]
-    flawed = problems(plan, one.replace("seeds: [21]", "seeds: 0"))
-    golden(flawed)
+ONE = with_choice("{grid: [few, many], optimizer.lr: best, seeds: [21], of: {placement: pre, model.layers: 2}}")
 
 
-def test_two_choices_that_ask_the_same_of_other_runs_are_refused(plan, golden):
-    two = with_choice("[{grid: few, RULE}, {grid: many, RULE}]")
-    two = two.replace("[0.3, 0.4, 0.5]", "[0.1, 0.2]")
-    shared = two.replace("RULE", "optimizer.lr: best, seeds: [21], of: {placement: post}")
-    golden(problems(plan, shared))
+def test_one_choice_may_be_for_some_grids_and_stands_without_a_list(plan):
+    assert [dict(question.about) for question in plan(ONE).undecided] == [{}]
 
 
 def probed(probe: str, sweep: tuple[str, str] = ("", "")) -> str:
@@ -300,16 +213,11 @@ def test_a_probe_of_a_grid_is_applied_to_its_runs_alone(plan):
     assert measured(plan(several)) == {(4, 7), (8, 7), (2, 0), (2, 3)}
 
 
+SHORTER = ("few: {placement", "few: {train.steps: [4], placement")
+
+
 def test_the_steps_of_a_probe_are_those_of_the_runs_of_its_grid(plan):
-    shorter = ("few: {placement", "few: {train.steps: [4], placement")
-    assert measured(plan(probed("{kind: gradient_norm, at: [7], grid: many}", shorter))) == {(4, 7), (8, 7)}
-    assert "probes.0.at" in problems(plan, probed("{kind: gradient_norm, at: [7], grid: few}", shorter))
-
-
-def test_a_probe_of_no_grid_is_told_at_the_name(plan):
-    unknown = "no grid of the sweep is called 'fw'; did you mean 'few'?"
-    assert f"probes.0.grid: {unknown}" in problems(plan, probed("{kind: gradient_norm, at: end, grid: fw}"))
-    assert f"probes.0.grid.1: {unknown}" in problems(plan, probed("{kind: gradient_norm, at: end, grid: [few, fw]}"))
+    assert measured(plan(probed("{kind: gradient_norm, at: [7], grid: many}", SHORTER))) == {(4, 7), (8, 7)}
 
 
 def test_a_plan_in_words_has_each_list_of_seeds(plan):
@@ -331,22 +239,6 @@ def test_a_decision_says_for_which_grids_it_was_made(plan):
     assert not {"grid", "where"} & decisions_to_json([one])[0].keys()
 
 
-def test_a_choice_for_runs_that_nothing_tells_apart_is_refused_at_its_grids(plan, golden):
-    crossed = TUNED.replace(
-        "few: {placement: [post, pre], model.layers: [2]", "few: {placement: [post], model.layers: [2]"
-    )
-    crossed = (
-        crossed.replace(
-            "many: {placement: [post, pre], model.layers: [4]",
-            "many: {placement: [pre, post], model.layers: [2, 4], except: [{placement: post, model.layers: 2}]",
-        )
-        .replace(LINE, "")
-        .replace("still: {placement: [post], model.layers: [1]", "still: {placement: [post], model.layers: [1]")
-    )
-    found = problems(plan, crossed.replace("of: {placement: post}}", "}"))
-    golden(found)
-
-
 def test_a_list_that_is_the_value_of_an_axis_is_one_condition(plan):
     text = SPEC.replace("few: {placement", "few: {train.evaluate: [[5, 10]], placement")
     text = text.replace("many: {placement", "many: {train.evaluate: [{every: 5}], placement")
@@ -364,22 +256,69 @@ def test_an_axis_that_holds_the_chosen_parameter_tells_no_grid(plan):
     assert plan(text, decisions=decisions_of(plan(text), 0.1, 0.2, 0.5)).experiment.seeds_of_claim("a") == (11, 12)
 
 
-def test_a_grid_that_a_profile_leaves_out_selects_none_of_its_runs(plan, golden):
+PART = SPEC.replace("model.layers: 4}", "grid: many, model.layers: 4}")
+PART += "profiles:\n  part: {grid_seeds: {}, sweep: {few: {placement: [post, pre], model.layers: [2]}}}\n"
+
+
+def test_a_grid_that_a_profile_leaves_out_selects_none_of_its_runs(plan):
     """A profile may be about one part of the question, and its claims about others find no runs."""
-    text = SPEC.replace("model.layers: 4}", "grid: many, model.layers: 4}")
-    text += "profiles:\n  part: {grid_seeds: {}, sweep: {few: {placement: [post, pre], model.layers: [LAYERS]}}}\n"
-    part = plan(text.replace("LAYERS", "2"), profile="part")
+    part = plan(PART, profile="part")
     assert runs_of(part, "model.layers") == {(2, 1), (2, 2), (2, 3)}
     assert [claim.id for claim in part.experiment.claims] == ["few", "many"]
-    alike = problems(plan, text.replace("LAYERS", "2, 4"), profile="part")
-    golden(alike)
-    unknown = problems(plan, text.replace("grid: many", "grid: mny").replace("LAYERS", "2"), profile="part")
-    golden(unknown)
 
 
-def test_when_a_run_is_evaluated_tells_no_grid_from_another(plan, golden):
-    """Such runs are the same, measured at other steps: a seed and a setting would have two."""
-    often = SPEC.replace("model.layers: [2]}", "model.layers: [4], train.evaluate: [{every: 5}]}")
-    golden(problems(plan, often))
-    still = TUNED.replace("model.layers: [1]", "model.layers: [2], train.evaluate: [{every: 5}]")
-    assert SAME_RUNS.format("still") in problems(plan, still)
+REQUIRED = BOTH.replace("placement: post}, over: model.layers", "placement: post, model.layers: 2}").replace(
+    "at_most: 3}",
+    "at_most: 3, requires: {kind: bound, of: {quantity: gradient_norm, placement: pre, model.layers: 8}, at_most: 9}}",
+)
+CROSSED = "  few: {placement: [post], model.layers: [2, 8]}\n  many: {placement: [post, pre], model.layers: [2, 4], "
+CROSSED += "except: [{placement: post, model.layers: 2}]}\n"
+TWICE = with_choice("[{grid: few, RULE}, {grid: many, RULE}]").replace("[0.3, 0.4, 0.5]", "[0.1, 0.2]")
+CHOSEN_CROSSED = (
+    TUNED.replace("few: {placement: [post, pre], ", "few: {placement: [post], ")
+    .replace("model.layers: [4]", "model.layers: [2, 4], except: [{placement: post, model.layers: 2}]")
+    .replace(LINE, "")
+    .replace("of: {placement: post}}", "}")
+)
+OFTEN = "train.evaluate: [{every: 5}]"
+REFUSED = {
+    "a claim over grids of other seeds": SPEC + BOTH,
+    "what a claim requires": SPEC + REQUIRED,
+    **{f"seeds {line}": SPEC.replace("{many: 11-12}", line) for line in ("{mny: 11-12}", "{many: 0}", "[many]")},
+    "grids without names": toy_spec(PIECES, "sweep: [{placement: [post, pre]}]\n", grid_seeds={"deep": 3}, **BASE),
+    "a run of two grids": SHARED,
+    "grids that nothing tells apart": SPEC[: SPEC.index("  few:")] + CROSSED + SPEC[SPEC.index("probes:") :],
+    "margins set on a seed": SPEC.replace("3}\n  - {id: many", "3, calibration: {seeds: [12]}}\n  - {id: many"),
+    **{
+        f"a choice: {new}": TUNED.replace(old, new)
+        for old, new in (
+            ("grid: many", "grid: mny"),
+            ("grid: many", "grid: [many, few]"),
+            ("grid: many, ", ""),
+            ("grid: many", "grid: [still, many]"),
+            ("best, seeds: 21-22", "bets, seeds: 21-22"),
+            *(("seeds: 21-22", f"seeds: {seed}") for seed in (3, 12, 0)),
+            ("still: {placement: [post], model.layers: [1]}", "still: {placement: [post]}"),
+            ("model.layers: [4]", "model.layers: [2]"),
+            ("model.layers: [1]", f"model.layers: [2], {OFTEN}"),
+        )
+    },
+    "one choice of some grids": ONE.replace("seeds: [21]", "seeds: 0"),
+    "two choices that ask the same": TWICE.replace("RULE", "optimizer.lr: best, seeds: [21], of: {placement: post}"),
+    "a choice of grids that nothing tells apart": CHOSEN_CROSSED,
+    "a method that is another": NAMED.replace("Fixed: {optimizer.lr: 0.4}", "Fixed: {optimizer.lr: 0.1}"),
+    "a probe beyond the end of its grid": probed("{kind: gradient_norm, at: [7], grid: few}", SHORTER),
+    "a probe of no grid": probed("{kind: gradient_norm, at: end, grid: fw}"),
+    "a probe of one that is no grid": probed("{kind: gradient_norm, at: end, grid: [few, fw]}"),
+    "grids that differ in evaluations": SPEC.replace("model.layers: [2]}", f"model.layers: [4], {OFTEN}}}"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_wrong_with_grids_is_told_where_it_stands(plan, what, golden):
+    golden(refused(plan, REFUSED[what]))
+
+
+@pytest.mark.parametrize("change", [("[2]}}", "[2, 4]}}"), ("grid: many", "grid: mny")])
+def test_what_is_wrong_with_a_grid_of_a_profile_is_told(plan, change, golden):
+    golden(refused(plan, PART.replace(*change), profile="part"))

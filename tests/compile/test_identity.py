@@ -41,19 +41,6 @@ def test_without_any_the_initial_state_is_what_it_was_before_there_were_interven
     assert keys.of(setting).movement == digest(["movement", moves])
 
 
-def test_on_the_function_it_starts_elsewhere_and_moves_alike(identity):
-    plain, cut = identity(), identity(RESCALE)
-    assert plain.start != cut.start
-    assert plain.movement == cut.movement
-    assert plain.variant != cut.variant
-
-
-def test_on_the_update_it_starts_alike_and_moves_otherwise(identity):
-    plain, frozen = identity(), identity(FREEZE)
-    assert plain.start == frozen.start
-    assert plain.movement != frozen.movement
-
-
 def test_the_order_in_which_they_act_is_in_the_key_and_so_is_how_often(identity):
     other = {"kind": "rescale", "where": {}, "factor": 2}
     starts = [identity(given).start for given in ([RESCALE, other], [other, RESCALE], [RESCALE, RESCALE], [RESCALE])]

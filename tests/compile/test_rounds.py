@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.compile.decisions import assumed_decision, decision_from_json, decisions_to_json
+from lnlab.compile.decisions import assumed_decision
 from lnlab.compile.reference.explain import explain
 from lnlab.errors import SpecError
-from lnlab.keys import canonical
 from tests.support.refusals import refused
 from tests.support.toy_specs import PIECES, toy_spec
 
@@ -167,35 +166,22 @@ def test_profiles_and_arguments_set_and_remove_what_is_chosen(plan, golden):
 
 
 @pytest.mark.parametrize(
-    ("choose", "what"),
+    "choose",
     [
-        ("{seeds: [11]}", "12:9: choose: no axis is chosen; add one: {placement: best}"),
-        ("{optimizer.lr: best}", "12:9: choose: 'seeds' is required"),
-        ("best", '12:9: choose: found "best"; write a mapping'),
-        (
-            "{optimizer.lr: best, seeds: [11], of: {placement: psot}}",
-            "of.placement: no run has placement = psot",
-        ),
-        ("{optimizer.lr: best, seeds: [11], of: {modl: 1}}", "12:48: choose.of.modl: unknown key 'modl'"),
-        (
-            "{optimizer.lr: best, seeds: [11], of: {placement: post}}",
-            "12:47: choose.of: leaves 2 runs per candidate and seed; pin schedule.warmup_steps (0 or 5)",
-        ),
-        (
-            "{placement: failing, seeds: [11]}",
-            "choose.placement: 'failing' compares numbers",
-        ),
-        ("{placement: best, seeds: [11], times: [2]}", "12:47: choose.times: post has no multiples; leave times out"),
-        (
-            "{schedule.warmup_steps: best, seeds: [11], times: [0.5]}",
-            "12:59: choose.times: schedule.warmup_steps = 2.5 would be judged, and found 2.5",
-        ),
-        ("{optimizer.lr: {kind: failing, below: 1}, seeds: [11]}", "choose.optimizer.lr.below: found 1"),
+        "{seeds: [11]}",
+        "{optimizer.lr: best}",
+        "best",
+        "{optimizer.lr: best, seeds: [11], of: {placement: psot}}",
+        "{optimizer.lr: best, seeds: [11], of: {modl: 1}}",
+        "{optimizer.lr: best, seeds: [11], of: {placement: post}}",
+        "{placement: failing, seeds: [11]}",
+        "{placement: best, seeds: [11], times: [2]}",
+        "{schedule.warmup_steps: best, seeds: [11], times: [0.5]}",
+        "{optimizer.lr: {kind: failing, below: 1}, seeds: [11]}",
     ],
 )
-def test_what_cannot_be_chosen_so(plan, choose, what):
-    found = refused(plan, TRAINED + SWEEP + f"choose: {choose}\n")
-    assert any(what in each for each in found), found
+def test_what_cannot_be_chosen_so(plan, choose, golden):
+    golden(refused(plan, TRAINED + SWEEP + f"choose: {choose}\n"))
 
 
 def test_nothing_can_be_chosen_where_nothing_is_trained(plan, golden):
@@ -222,12 +208,6 @@ def test_a_sound_claim_is_taken_before_and_after_and_where_nothing_is_chosen(pla
 def test_runs_of_both_rounds_are_counted_before_anything_is_done(plan):
     (found,) = refused(plan, TRAINED.replace("seeds: 3", "seeds: 1-10") + SWEEP + EACH.replace("11-12", "11-500010"))
     assert "6,000,040 runs; at most 150,000" in found
-
-
-def test_a_decision_survives_json(plan):
-    (decision,) = decisions_of(plan(TRAINED + SWEEP + ONE), 0.4)
-    (plain,) = decisions_to_json([decision])
-    assert canonical(decisions_to_json([decision_from_json(plain)])) == canonical([plain])
 
 
 def test_a_plan_tells_what_was_chosen(plan, golden):

@@ -40,18 +40,16 @@ def test_a_base_that_every_grid_replaces_may_be_null_where_there_may_be_none(pla
 
 
 @pytest.mark.parametrize(
-    ("line", "sweep", "problem"),
+    ("line", "sweep"),
     [
-        ("norm: rsm", "[{norm: [rms]}, {norm: [layer]}]", "7: norm: no norm is called 'rsm'"),
-        ("encoder: {norm: {kind: rms, eps: [1]}}", "[{encoder.norm.eps: [1]}]", "34: encoder.norm.eps: found [1]"),
-        ("norm: {kind: rms, eps: [1]}", "[{norm.eps: [1]}]", "24: norm.eps: found [1]"),
+        ("norm: rsm", "[{norm: [rms]}, {norm: [layer]}]"),
+        ("encoder: {norm: {kind: rms, eps: [1]}}", "[{encoder.norm.eps: [1]}]"),
+        ("norm: {kind: rms, eps: [1]}", "[{norm.eps: [1]}]"),
     ],
 )
-def test_a_mistake_in_a_value_that_every_point_replaces_is_reported_where_it_is(plan, base, line, sweep, problem):
-    with pytest.raises(SpecError) as caught:
+def test_a_mistake_in_a_value_that_every_point_replaces_is_reported_where_it_is(plan, base, line, sweep, golden):
+    with golden.raises(SpecError):
         plan(f"{base}{line}\nsweep: {sweep}\n")
-    (only,) = map(str, caught.value.issues)
-    assert only.startswith(f"spec.yaml:8:{problem}")
 
 
 def test_what_the_base_lacks_an_axis_may_set(plan, base):

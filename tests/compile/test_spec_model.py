@@ -1,7 +1,6 @@
 """``lnlab.Spec`` reads, writes and refuses what the YAML reader and ``lnlab check`` do."""
 
 import ast
-import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,14 +26,6 @@ def test_every_spec_is_written_as_it_was_read(path):
     assert parse_spec(spec.to_yaml(), path).data == load_spec(path).data
     assert lnlab.Spec(**spec.data) == spec
     assert lnlab.Spec.from_yaml(spec.to_yaml()) == spec
-
-
-def test_an_editor_completes_its_fields():
-    names = set(inspect.signature(lnlab.Spec).parameters)
-    assert {"title", "task", "model", "norm", "optimizer", "sweep", "probes", "claims", "report", "profiles"} <= names
-    assert names <= set(lnlab.Spec.model_fields)
-    assert {"eps"} <= set(inspect.signature(lnlab.Spec.pieces.norm.rms).parameters)
-    assert "Spec" in dir(lnlab)
 
 
 @pytest.mark.parametrize(

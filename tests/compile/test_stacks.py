@@ -19,19 +19,6 @@ def flaws(given, registries):
     return {(flaw.path, flaw.what) for flaw in caught.value.issues}
 
 
-def test_the_short_form_means_every_stack_and_defaults_are_explicit(registries):
-    made = resolve({"model": MODEL, "placement": "pre"}, registries)
-    encoder = {
-        "layers": 2,
-        "norm": {"kind": "layer", "eps": 1e-5},
-        "placement": {"kind": "pre"},
-        "attention": {"kind": "softmax", "dropout": 0.0},
-    }
-    assert "layers" not in made["model"]
-    assert made["encoder"] == encoder
-    assert made["decoder"] == {**encoder, "cross_attention": True}
-
-
 def test_the_long_form_means_one_stack_and_gives_the_same_setting(registries):
     long = {"layers": 2.0, "norm": "layer", "placement": "pre", "attention": "softmax"}
     given = {"model": "encoder_decoder", "encoder": long, "decoder": long}

@@ -77,6 +77,12 @@ LINES = [  # (what the spec has beside SPEC, parameter, value, the keys that mov
     ({}, "train.steps", 4, LENGTH),
     ({}, "probes", [{"kind": "gradient_norm", "at": [0, 2], "batches": 7}], {"at init", "later"}),
     ({}, "title", "Another title", set()),
+    ({}, "question", "why?", set()),
+    ({}, "source", {"cite": "x"}, set()),
+    ({}, "differs", ["x"], set()),
+    ({}, "dropped", [{"why": "x", "claims": [{"id": "a", "says": "x", "was": "supported"}]}], set()),
+    ({}, "report", [{"kind": "depth_profile", "quantity": "gradient_norm"}], set()),
+    ({}, "profiles", {"a": {"seeds": 1}}, set()),
 ]
 ONE_VALUE = {"train.threads", "train.epochs", "train.tokens_per_parameter"}
 """The first has a single value, and the others become steps: test_identity, test_plan and test_lengths have their keys.

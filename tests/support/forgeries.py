@@ -90,15 +90,7 @@ SPECS = {
     "long": toy_spec(SMALLEST, LONG, question="Does it learn?", train={"steps": 600, "evaluate": "end"}),
     "tuned": toy_spec(SMALLEST, TUNED, question="Does it stay?", train={"steps": 8, "evaluate": "end"}),
 }
-KINDS = (
-    "rows changed",
-    "seeds swapped",
-    "a failed run dropped",
-    "the spec",
-    "words",
-    "a picture",
-    "all rewritten",
-)
+KINDS = ("rows changed", "seeds swapped", "a failed run dropped", "the spec", "words", "a picture", "all rewritten")
 """Of the first six the lock is as it was, or written again. Of the last everything is: rows, pages, spec and lock."""
 
 
@@ -124,35 +116,8 @@ class Forgery:
         return f"{self.kind}: {self.what}".replace(" ", "_")
 
 
-FORGERIES: list[Forgery] = []
 DOCUMENT = Path(__file__).parents[2] / "docs/verification_power.md"
 MARKS = ("<!-- forgeries: written by `make power` -->", "<!-- end of forgeries -->")
-
-
-def forgery(kind: str, what: str, of: str = "untrained") -> Callable[[Callable[[], None]], Callable[[], None]]:
-    """Register what forges a report."""
-
-    def register(forge: Callable[[], None]) -> Callable[[], None]:
-        assert kind in KINDS
-        FORGERIES.append(Forgery(kind, what, of, forge))
-        return forge
-
-    return register
-
-
-def rewritten(what: str, of: str = "untrained") -> Callable[[Callable[[], None]], Callable[[], None]]:
-    """Register a forgery after which everything is judged, drawn and locked again."""
-
-    def register(forge: Callable[[], None]) -> Callable[[], None]:
-        def careful() -> None:
-            forge()
-            assert run_quietly("report", "--from", str(folder()), "-q") == 0
-            lock()
-
-        FORGERIES.append(Forgery(KINDS[-1], what, of, careful))
-        return forge
-
-    return register
 
 
 def folder() -> Path:
@@ -285,228 +250,56 @@ def change_spec(old: str, new: str) -> None:
     change_facts(lambda facts: facts | {"spec": spec().read_text()})
 
 
-# rows changed
+def run_of(**conditions: object) -> str:
+    """The key of the only run with these values."""
+    (run,) = runs_where(**conditions)
+    return run
 
 
-@forgery("rows changed", "one number of one run doubled")
-@rewritten("one number of one run doubled")
-def _() -> None:
-    scale(2, LAST_W2 & of_runs(runs_where(placement="post", seed=1)))
+def of_post(seed: int) -> list[str]:
+    return runs_where(placement="post", seed=seed)
 
 
-@forgery("rows changed", "all numbers of a variant ten percent larger")
-@rewritten("all numbers of a variant ten percent larger")
-def _() -> None:
-    scale(1.1, of_runs(runs_where(placement="post")))
+def copy_seed() -> None:
+    """A seed has the rows of another, too."""
+    one, other = run_of(placement="post", seed=1), run_of(placement="post", seed=2)
+
+    def change(rows: pl.DataFrame) -> pl.DataFrame:
+        mine = pl.col("run") == other
+        place = rows.select(pl.when(mine).then(mine.cast(pl.Int64).cum_sum() - 1).otherwise(0).alias("at"))["at"]
+        copied = rows.filter(run=one)["value"].gather(place)
+        return rows.with_columns(value=pl.when(mine).then(copied).otherwise("value"))
+
+    change_rows(folder(), change)
 
 
-@forgery("rows changed", "the sixth digit of one number")
-@rewritten("the sixth digit of one number")
-def _() -> None:
-    scale(1 + 1e-6, LAST_W2 & of_runs(runs_where(placement="pre", seed=2)))
-
-
-@forgery("rows changed", "the rows of two variants exchanged")
-@rewritten("the rows of two variants exchanged")
-def _() -> None:
-    swap_rows(runs_where(placement="post"), runs_where(placement="pre"))
-
-
-@forgery("rows changed", "one row removed")
-@rewritten("one row removed")
-def _() -> None:
-    gone = LAST_W2 & of_runs(runs_where(placement="post", seed=3))
-    change_rows(folder(), lambda rows: rows.filter(~gone))
-
-
-@forgery("rows changed", "an estimate in the table of verdicts")
-def _() -> None:
-    change_verdicts(estimate=pl.col("estimate") * 1.01)
-
-
-@forgery("rows changed", "a verdict from contradicted to supported")
-def _() -> None:
-    change_verdicts(verdict=pl.lit("supported"))
-
-
-@forgery("rows changed", "the last loss of a run smaller", "trained")
-@rewritten("the last loss of a run smaller", "trained")
-def _() -> None:
-    last = pl.col("step") == pl.col("step").max()
-    scale(0.9, last & of_runs(runs_where(lr="0.01", seed=1)), "curves")
-
-
-# seeds swapped
-
-
-@forgery("seeds swapped", "the rows of seeds 1 and 2 of a variant")
-@rewritten("the rows of seeds 1 and 2 of a variant")
-def _() -> None:
-    swap_rows(runs_where(placement="post", seed=1), runs_where(placement="post", seed=2))
-
-
-@forgery("seeds swapped", "the rows of all seeds in a circle")
-@rewritten("the rows of all seeds in a circle")
-def _() -> None:
+def swap_in_circle() -> None:
     first, second, third = (runs_where(placement="pre", seed=seed) for seed in (1, 2, 3))
     swap_rows(first, second)
     swap_rows(second, third)
 
 
-@forgery("seeds swapped", "a seed has the rows of another, too")
-@rewritten("a seed has the rows of another, too")
-def _() -> None:
-    (one,), (other,) = (runs_where(placement="post", seed=seed) for seed in (1, 2))
-
-    def change(rows: pl.DataFrame) -> pl.DataFrame:
-        copied = rows.filter(run=one)["value"]
-        return rows.with_columns(
-            value=pl.when(of_runs([other])).then(copied.gather(_places(rows, other))).otherwise("value")
-        )
-
-    change_rows(folder(), change)
+def never_ran() -> None:
+    gone = run_of(lr="1e+30", seed=1)
+    change_runs(**{name: pl.when(run=gone).then(None).otherwise(name) for name in ("status", "reason", "done")})
 
 
-def _places(rows: pl.DataFrame, run: str) -> pl.Series:
-    """Where in the rows of a run each row would stand, 0 for those of other runs."""
-    number = (pl.col("run") == run).cast(pl.Int64).cum_sum() - 1
-    return rows.select(pl.when(pl.col("run") == run).then(number).otherwise(0).alias("at"))["at"]
-
-
-@forgery("seeds swapped", "the numbers of two seeds in the table of verdicts")
-def _() -> None:
-    path = folder() / "data/verdicts.parquet"
-    rows = pl.read_parquet(path)
-    texts = [json.loads(text) for text in rows["seeds"]]
+def swap_seeds_of_verdicts() -> None:
+    texts = map(json.loads, pl.read_parquet(folder() / "data/verdicts.parquet")["seeds"])
     swapped = [json.dumps({**seeds, "1": seeds["2"], "2": seeds["1"]}) for seeds in texts]
-    rows.with_columns(seeds=pl.Series(swapped)).write_parquet(path)
+    change_verdicts(seeds=pl.lit(pl.Series(swapped)))
 
 
-@forgery("seeds swapped", "the rows of seeds 1 and 2 after training", "trained")
-@rewritten("the rows of seeds 1 and 2 after training", "trained")
-def _() -> None:
-    swap_rows(runs_where(lr="0.01", seed=1), runs_where(lr="0.01", seed=2))
-
-
-# a failed run dropped
-
-
-@forgery("a failed run dropped", "a run that diverged, from everything", "trained")
-@rewritten("a run that diverged, from everything", "trained")
-def _() -> None:
-    drop_runs(runs_where(lr="1e+30", seed=2))
-
-
-@forgery("a failed run dropped", "all runs that diverged", "trained")
-@rewritten("all runs that diverged", "trained")
-def _() -> None:
-    drop_runs(runs_where(lr="1e+30"))
-
-
-@forgery("a failed run dropped", "a run that diverged is said to have finished", "trained")
-@rewritten("a run that diverged is said to have finished", "trained")
-def _() -> None:
-    change_runs(status=pl.lit("finished"), reason=pl.lit(""))
-
-
-@forgery("a failed run dropped", "the seed whose number is the smallest")
-@rewritten("the seed whose number is the smallest")
-def _() -> None:
-    drop_runs(runs_where(seed=3))
-
-
-@forgery("a failed run dropped", "the file of the rows")
-def _() -> None:
-    next(folder().glob("data/packs/*/sites.parquet")).unlink()
-
-
-@forgery("a failed run dropped", "a run is said never to have run", "trained")
-@rewritten("a run is said never to have run", "trained")
-def _() -> None:
-    (gone,) = runs_where(lr="1e+30", seed=1)
-    null = {name: pl.when(run=gone).then(None).otherwise(name) for name in ("status", "reason", "done")}
-    change_runs(**null)
-
-
-# the spec
-
-
-@forgery("the spec", "the accepted range of a claim, in the file")
-def _() -> None:
-    spec().write_text(spec().read_text().replace("at_least: 1000000", "at_least: 1.2"))
-
-
-@forgery("the spec", "the accepted range of a claim, in file and report")
-def _() -> None:
-    change_spec("at_least: 1000000", "at_least: 1.2")
-
-
-@forgery("the spec", "a claim is taken out of both")
-def _() -> None:
-    text = spec().read_text()
-    change_spec(text[text.index("  - id: far_above") :], "")
-
-
-@forgery("the spec", "the width of the model, in both")
-def _() -> None:
-    change_spec("d_ff: 32", "d_ff: 64")
-
-
-@forgery("the spec", "the number of seeds, in both")
-def _() -> None:
-    change_spec("seeds: 3", "seeds: 2")
-
-
-@forgery("the spec", "the learning rate, in both", "trained")
-def _() -> None:
-    change_spec("0.01, 1.0e+30", "0.02, 1.0e+30")
-
-
-# words
-
-
-@forgery("words", "the answer on the page")
-def _() -> None:
+def change_answer() -> None:
     page = (folder() / "index.html").read_text()
     (answer,) = re.findall(r'class="answer"[^>]*>.*?(Yes\.)', page, re.DOTALL)[:1]
     rewrite("index.html", page, page.replace(answer, "Yes, by far.", 1))
 
 
-@forgery("words", "a caption on the page")
-def _() -> None:
-    page = (folder() / "index.html").read_text()
-    caption = re.search(r"<figcaption.*?</figcaption>", page, re.DOTALL)[0]
-    rewrite(
-        "index.html", caption, caption.replace("seeds", "fresh seeds", 1).replace("</figcaption>", " </figcaption>")
-    )
-
-
-@forgery("words", "a heading on the page")
-def _() -> None:
-    rewrite("index.html", "Post-LN grows", "Post-LN explodes")
-
-
-@forgery("words", "a claim on the page")
-def _() -> None:
-    rewrite("index.html", "It is a million times as large", "It is ten times as large")
-
-
-@forgery("words", "a number in the table of a figure")
-def _() -> None:
-    rewrite("tables/figure-1.csv", "0.", "1.")
-
-
-@forgery("words", "the notebook")
-def _() -> None:
-    rewrite("notebook.ipynb", "import polars", "import  polars")
-
-
-@forgery("words", "the title in what the page says beside its rows")
-def _() -> None:
-    change_facts(lambda facts: facts | {"title": "A great experiment"})
-
-
-# a picture
+def change_caption() -> None:
+    caption = re.search(r"<figcaption.*?</figcaption>", (folder() / "index.html").read_text(), re.DOTALL)[0]
+    other = caption.replace("seeds", "fresh seeds", 1).replace("</figcaption>", " </figcaption>")
+    rewrite("index.html", caption, other)
 
 
 def picture() -> str:
@@ -514,81 +307,37 @@ def picture() -> str:
     return next(folder().glob("figures/figure-1*.svg")).relative_to(folder()).as_posix()
 
 
-@forgery("a picture", "a line moved in the drawing")
-def _() -> None:
-    rewrite(picture(), 'd="M', 'd="M1,1M')
-
-
-@forgery("a picture", "a label in the drawing")
-def _() -> None:
-    rewrite(picture(), "</text>", " (ours)</text>")
-
-
-@forgery("a picture", "the drawing of another report")
-def _() -> None:
-    (folder() / picture()).write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
-
-
-@forgery("a picture", "the small drawing of the index")
-def _() -> None:
-    rewrite("figures/thumbnail.svg", "<svg", "<svg ")
-
-
-@forgery("a picture", "the numbers that the page draws")
-def _() -> None:
-    name = min(folder().glob("figures/*.vl.json"))
-    rewrite(name.relative_to(folder()).as_posix(), "0.", "1.")
-
-
-@forgery("a picture", "a document beside the figures")
-def _() -> None:
-    (folder() / "figures/figure-9.pdf").write_bytes(b"%PDF-1.4")
-
-
-@forgery("a picture", "the script that draws it")
-def _() -> None:
+def change_script() -> None:
     script = next(Path("reports/assets").glob("*.js"))
     script.write_text(script.read_text() + "\n")
 
 
-# all rewritten: what is no forgery of the first six kinds
-
-
-@rewritten("a number that no section and no claim reads")
-def _() -> None:
-    scale(3, (pl.col("stack") == "encoder") & of_runs(runs_where(placement="pre", seed=1)))
-
-
-@rewritten("numbers a tenth larger, and another processor named")
-def _() -> None:
+def other_friend() -> None:
     scale(1.1, of_runs(runs_where(placement="post")))
     change_runs(device=pl.lit("cpu (of a friend)"))
 
 
-@rewritten("the labels of two variants exchanged, with their settings")
-def _() -> None:
+def exchange_labels() -> None:
+    """The labels of two variants exchanged, with their settings."""
+
     def change(found: Results) -> Results:
         one, other = found.runs["variant"].unique(maintain_order=True)
         settings = dict(found.runs.select("variant", "setting").unique().iter_rows())
         turned = {one: other, other: one}
-        labels = dict(found.axes.select("run", "label").iter_rows())
-        turned_labels = {"post": "pre", "pre": "post"}
-        runs = found.runs.with_columns(
-            variant=pl.col("variant").replace(turned),
-            setting=pl.col("variant").replace({a: settings[b] for a, b in turned.items()}),
-        )
-        axes = found.axes.with_columns(label=pl.col("run").replace({k: turned_labels[v] for k, v in labels.items()}))
+        variant = pl.col("variant").replace(turned)
+        setting = pl.col("variant").replace({a: settings[b] for a, b in turned.items()})
+        label = pl.col("label").replace({"post": "pre", "pre": "post"})
         tables = {
-            name: rows.with_columns(variant=pl.col("variant").replace(turned)) if "variant" in rows.columns else rows
+            name: rows.with_columns(variant) if "variant" in rows.columns else rows
             for name, rows in found.tables.items()
         }
-        return replace(found, runs=runs, axes=axes, tables=tables)
+        runs = found.runs.with_columns(variant=variant, setting=setting)
+        return replace(found, runs=runs, axes=found.axes.with_columns(label), tables=tables)
 
     change_results(folder(), change)
 
 
-@rewritten("another rate said to be the chosen one", "tuned")
-def _() -> None:
+def change_choice() -> None:
     def change(facts: dict) -> dict:
         for decision in facts["decisions"]:
             decision["value"] = 0.001 if decision["value"] == 0.01 else 0.01
@@ -597,51 +346,34 @@ def _() -> None:
     change_facts(change)
 
 
-@rewritten("rows of one rate, and another in the spec and the settings", "trained")
-def _() -> None:
+def change_rate() -> None:
+    """Rows of one rate, and another in the spec and the settings."""
     change_spec("0.01, 1.0e+30", "0.02, 1.0e+30")
     spec().write_text(spec().read_text().replace("optimizer.lr: 0.01", "optimizer.lr: 0.02"))
     change_facts(lambda facts: facts | {"spec": spec().read_text()})
     change_runs(setting=pl.col("setting").str.replace('"lr":0.01', '"lr":0.02', literal=True))
 
 
-@rewritten("rows of a smaller width, and a larger in the spec and the settings")
-def _() -> None:
+def change_width() -> None:
     change_spec("d_ff: 32", "d_ff: 64")
     change_runs(setting=pl.col("setting").str.replace('"d_ff":32', '"d_ff":64', literal=True))
 
 
-@rewritten("other seeds said to be those of the spec")
-def _() -> None:
+def change_seeds() -> None:
     change_spec("seeds: 3", "seeds: 11-13")
-    change_results(
-        folder(),
-        lambda found: replace(
-            found,
-            runs=found.runs.with_columns(seed=pl.col("seed") + 10),
-            tables={
-                name: rows.with_columns(seed=pl.col("seed") + 10) if "seed" in rows.columns else rows
-                for name, rows in found.tables.items()
-            },
-        ),
-    )
+
+    def later(rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.with_columns(seed=pl.col("seed") + 10) if "seed" in rows.columns else rows
+
+    def change(found: Results) -> Results:
+        tables = {name: later(rows) for name, rows in found.tables.items()}
+        return replace(found, runs=later(found.runs), tables=tables)
+
+    change_results(folder(), change)
 
 
-@rewritten("the number of parameters of a variant")
-def _() -> None:
-    change_runs(parameters=pl.col("parameters") + 1)
-
-
-@rewritten("the last evaluation removed from a run", "trained")
-def _() -> None:
-    gone = (pl.col("quantity") == "nll") & (pl.col("step") == pl.col("step").max())
-    gone &= of_runs(runs_where(lr="0.01", seed=1))
-    change_rows(folder(), lambda rows: rows.filter(~gone), "curves")
-
-
-@rewritten("losses removed from a curve that is said to be drawn in part", "trained")
-def _() -> None:
-    (run,) = runs_where(lr="0.01", seed=2)
+def thin_curve() -> None:
+    run = run_of(lr="0.01", seed=2)
     gone = pl.all_horizontal(pl.col("quantity") == "loss", pl.col("step").is_between(3, 5), pl.col("run") == run)
 
     def change(found: Results) -> Results:
@@ -651,22 +383,158 @@ def _() -> None:
     change_results(folder(), change)
 
 
-@rewritten("every second loss removed from a long curve", "long")
-def _() -> None:
-    change_rows(
-        folder(), lambda rows: rows.filter((pl.col("quantity") != "loss") | (pl.col("step") % 2 == 0)), "curves"
-    )
+def drop_evaluation() -> None:
+    gone = (pl.col("quantity") == "nll") & (pl.col("step") == pl.col("step").max())
+    gone &= of_runs(runs_where(lr="0.01", seed=1))
+    change_rows(folder(), lambda rows: rows.filter(~gone), "curves")
 
 
-@rewritten("what the runs took over from others")
-def _() -> None:
-    change_facts(lambda facts: facts | {"transfers": ["Its runs begin with the weights of another experiment."]})
+def of_last_seed(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(~(LAST_W2 & of_runs(of_post(3))))
 
 
-@rewritten("a run that diverged did so later", "trained")
-def _() -> None:
-    (late,) = runs_where(lr="1e+30", seed=1)
-    change_runs(done=pl.when(run=late).then(pl.col("done") + 1).otherwise("done"))
+POST = {"placement": "post"}
+LAST_STEP = pl.col("step") == pl.col("step").max()
+ODD_LOSSES = (pl.col("quantity") == "loss") & (pl.col("step") % 2 == 1)
+Forge = Callable[[], None]
+ROWS: dict[str, dict[str, Forge]] = {
+    "rows changed": {
+        "one number of one run doubled": lambda: scale(2, LAST_W2 & of_runs(of_post(1))),
+        "all numbers of a variant ten percent larger": lambda: scale(1.1, of_runs(runs_where(**POST))),
+        "the sixth digit of one number": lambda: scale(
+            1 + 1e-6, LAST_W2 & of_runs(runs_where(placement="pre", seed=2))
+        ),
+        "the rows of two variants exchanged": lambda: swap_rows(runs_where(**POST), runs_where(placement="pre")),
+        "one row removed": lambda: change_rows(folder(), of_last_seed),
+        "the last loss of a run smaller": lambda: scale(
+            0.9, LAST_STEP & of_runs(runs_where(lr="0.01", seed=1)), "curves"
+        ),
+    },
+    "seeds swapped": {
+        "the rows of seeds 1 and 2 of a variant": lambda: swap_rows(of_post(1), of_post(2)),
+        "the rows of all seeds in a circle": swap_in_circle,
+        "a seed has the rows of another, too": copy_seed,
+        "the rows of seeds 1 and 2 after training": lambda: swap_rows(
+            *(runs_where(lr="0.01", seed=seed) for seed in (1, 2))
+        ),
+    },
+    "a failed run dropped": {
+        "a run that diverged, from everything": lambda: drop_runs(runs_where(lr="1e+30", seed=2)),
+        "all runs that diverged": lambda: drop_runs(runs_where(lr="1e+30")),
+        "a run that diverged is said to have finished": lambda: change_runs(
+            status=pl.lit("finished"), reason=pl.lit("")
+        ),
+        "the seed whose number is the smallest": lambda: drop_runs(runs_where(seed=3)),
+        "a run is said never to have run": never_ran,
+    },
+}
+"""Each is a forgery of its kind, and one of the last kind once everything was judged, drawn and locked again."""
+FILES: dict[str, dict[str, Forge]] = {
+    "rows changed": {
+        "an estimate in the table of verdicts": lambda: change_verdicts(estimate=pl.col("estimate") * 1.01),
+        "a verdict from contradicted to supported": lambda: change_verdicts(verdict=pl.lit("supported")),
+    },
+    "seeds swapped": {"the numbers of two seeds in the table of verdicts": swap_seeds_of_verdicts},
+    "a failed run dropped": {
+        "the file of the rows": lambda: next(folder().glob("data/packs/*/sites.parquet")).unlink(),
+    },
+    "the spec": {
+        "the accepted range of a claim, in the file": lambda: spec().write_text(
+            spec().read_text().replace("at_least: 1000000", "at_least: 1.2")
+        ),
+        "the accepted range of a claim, in file and report": lambda: change_spec("at_least: 1000000", "at_least: 1.2"),
+        "a claim is taken out of both": lambda: change_spec(
+            "  - id: far_above" + UNTRAINED_SPEC.split("far_above")[1], ""
+        ),
+        "the width of the model, in both": lambda: change_spec("d_ff: 32", "d_ff: 64"),
+        "the number of seeds, in both": lambda: change_spec("seeds: 3", "seeds: 2"),
+        "the learning rate, in both": lambda: change_spec("0.01, 1.0e+30", "0.02, 1.0e+30"),
+    },
+    "words": {
+        "the answer on the page": change_answer,
+        "a caption on the page": change_caption,
+        "a heading on the page": lambda: rewrite("index.html", "Post-LN grows", "Post-LN explodes"),
+        "a claim on the page": lambda: rewrite("index.html", "It is a million times as", "It is ten times as"),
+        "a number in the table of a figure": lambda: rewrite("tables/figure-1.csv", "0.", "1."),
+        "the notebook": lambda: rewrite("notebook.ipynb", "import polars", "import  polars"),
+        "the title in what the page says beside its rows": lambda: change_facts(
+            lambda facts: facts | {"title": "A great experiment"}
+        ),
+    },
+    "a picture": {
+        "a line moved in the drawing": lambda: rewrite(picture(), 'd="M', 'd="M1,1M'),
+        "a label in the drawing": lambda: rewrite(picture(), "</text>", " (ours)</text>"),
+        "the drawing of another report": lambda: (folder() / picture()).write_text(
+            '<svg xmlns="http://www.w3.org/2000/svg"/>'
+        ),
+        "the small drawing of the index": lambda: rewrite("figures/thumbnail.svg", "<svg", "<svg "),
+        "the numbers that the page draws": lambda: rewrite(
+            min(folder().glob("figures/*.vl.json")).relative_to(folder()).as_posix(), "0.", "1."
+        ),
+        "a document beside the figures": lambda: (folder() / "figures/figure-9.pdf").write_bytes(b"%PDF-1.4"),
+        "the script that draws it": change_script,
+    },
+}
+"""Files that the rows do not draw."""
+WHOLE: dict[str, Forge] = {
+    "a number that no section and no claim reads": lambda: scale(
+        3, (pl.col("stack") == "encoder") & of_runs(runs_where(placement="pre", seed=1))
+    ),
+    "numbers a tenth larger, and another processor named": other_friend,
+    "the labels of two variants exchanged, with their settings": exchange_labels,
+    "another rate said to be the chosen one": change_choice,
+    "rows of one rate, and another in the spec and the settings": change_rate,
+    "rows of a smaller width, and a larger in the spec and the settings": change_width,
+    "other seeds said to be those of the spec": change_seeds,
+    "the number of parameters of a variant": lambda: change_runs(parameters=pl.col("parameters") + 1),
+    "the last evaluation removed from a run": drop_evaluation,
+    "losses removed from a curve that is said to be drawn in part": thin_curve,
+    "every second loss removed from a long curve": lambda: change_rows(
+        folder(), lambda rows: rows.filter(~ODD_LOSSES), "curves"
+    ),
+    "what the runs took over from others": lambda: change_facts(
+        lambda facts: facts | {"transfers": ["Its runs begin with the weights of another experiment."]}
+    ),
+    "a run that diverged did so later": lambda: change_runs(
+        done=pl.when(run=run_of(lr="1e+30", seed=1)).then(pl.col("done") + 1).otherwise("done")
+    ),
+}
+"""What is a forgery of the last kind alone."""
+OTHERS = {
+    "tuned": ["another rate said to be the chosen one"],
+    "long": ["every second loss removed from a long curve"],
+    "trained": [
+        *("the last loss of a run smaller", "the rows of seeds 1 and 2 after training", "the learning rate, in both"),
+        *("a run that diverged, from everything", "all runs that diverged", "a run that diverged did so later"),
+        *("a run that diverged is said to have finished", "a run is said never to have run"),
+        *("rows of one rate, and another in the spec and the settings", "the last evaluation removed from a run"),
+        "losses removed from a curve that is said to be drawn in part",
+    ],
+}
+"""Forgeries of other reports than the untrained one."""
+
+
+def rewritten(forge: Forge) -> Forge:
+    """A forgery after which everything is judged, drawn and locked again."""
+
+    def careful() -> None:
+        forge()
+        assert run_quietly("report", "--from", str(folder()), "-q") == 0
+        lock()
+
+    return careful
+
+
+def _forgeries() -> Iterator[Forgery]:
+    report_of = {what: of for of, whats in OTHERS.items() for what in whats}
+    for table in (ROWS, FILES):
+        for kind, forges in table.items():
+            yield from (Forgery(kind, what, report_of.get(what, "untrained"), f) for what, f in forges.items())
+    for what, forge in (*(pair for forges in ROWS.values() for pair in forges.items()), *WHOLE.items()):
+        yield Forgery(KINDS[-1], what, report_of.get(what, "untrained"), rewritten(forge))
+
+
+FORGERIES = list(_forgeries())
 
 
 @dataclass(frozen=True)

@@ -226,53 +226,18 @@ def bombed(folder: Path, full: bool) -> Tally:
 
 def reserved_paths() -> list[str]:
     """Two hundred names that no spec should be able to write to or read from."""
-    devices = ["CON", "PRN", "AUX", "NUL", *(f"COM{n}" for n in range(1, 10)), *(f"LPT{n}" for n in range(1, 10))]
+    devices = ["CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(1, 10))]
     roots = ["/etc/passwd", "/dev/zero", "/dev/stdin", "/proc/self/mem", "/proc/self/environ", "~root", "~/.ssh/id_rsa"]
     climbs = [f"{'../' * n}etc/passwd" for n in range(1, 21)] + [f"a/{'../' * n}b" for n in range(1, 21)]
     encoded = ["%2e%2e/%2e%2e/etc", "..%2f..%2fetc", "..\\..\\etc", "\\\\host\\share", "C:\\x", "file:///etc/passwd"]
-    odd = [
-        "",
-        " ",
-        ".",
-        "..",
-        "/",
-        "//",
-        "///etc",
-        "-",
-        "--help",
-        "-rf",
-        "a\nb",
-        "a\rb",
-        "a\tb",
-        "a\0b",
-        "\x1b[31m",
-        "\u202ex",
-    ]
+    odd = ["", " ", ".", "..", "/", "//", "///etc", "-", "--help", "-rf", "\x1b[31m", "\u202ex"]
+    odd += [f"a{character}b" for character in "\n\r\t\0*?<>|:\"'`$;&(){}[]!#%^,=+@ \\"]
+    odd += ["$(id)", "`id`", "${HOME}", "{{7*7}}", "a b ", " a", "a."]
     long = [letter * n for letter in ("x", "é", "/x", "../") for n in (200, 255, 256, 300, 1000, 4096, 5000)]
-    marks = [f"a{c}b" for c in "*?<>|:\"'`$;&(){}[]!#%^,=+@ \\"] + [
-        "$(id)",
-        "`id`",
-        "${HOME}",
-        "{{7*7}}",
-        "a b ",
-        " a",
-        "a.",
-    ]
     alike = [f"{dots}{slash}{dots}{slash}etc" for dots in ("．．", "‥", "․․") for slash in "/／∕⁄⧸\\"]  # look like ../
-    alike += [
-        f"{name}{ending}" for name in ("a", "a.yaml") for ending in (".", "/", "//", "/.", "/..", "::$DATA", ";x", "?x")
-    ]
-    names = [
-        *alike,
-        *devices,
-        *(f"{device}.yaml" for device in devices),
-        *roots,
-        *climbs,
-        *encoded,
-        *odd,
-        *long,
-        *marks,
-    ]
+    endings = (".", "/", "//", "/.", "/..", "::$DATA", ";x", "?x")
+    alike += [f"{name}{ending}" for name in ("a", "a.yaml") for ending in endings]
+    names = [*alike, *devices, *(f"{device}.yaml" for device in devices), *roots, *climbs, *encoded, *odd, *long]
     return list(dict.fromkeys(names))
 
 

@@ -12,8 +12,6 @@ BY_NIGHT = (
     "killed after it",  # at the calls before which others are killed: a call later
     "input or output error (EIO), after half a write",  # both are refused as ENOSPC is, with another number
     "quota exceeded (EDQUOT)",
-    "a key with a letter lost or exchanged",  # test_any_spec does the same to a sample of lines
-    "a value of another type, range, word or form",
     "eight processes on one spec of 100 units",  # test_processes of the store
     "SIGKILL to workers and parents that train",  # as those that measure; test_signals stops runs that train
 )
