@@ -1,12 +1,7 @@
 """How far a run is, seen from another process: what is at work, its loss, what is left."""
 
-import json
 import math
-import signal
 import statistics
-import subprocess
-import sys
-import time
 from types import SimpleNamespace
 
 import polars as pl
@@ -14,20 +9,22 @@ import pytest
 
 from lnlab.app.watching import RunningUnit, WatchedRun, expected_seconds, last_spike, sparkline
 from lnlab.cli import main
+from lnlab.execute import trainer
 from lnlab.store.plans import plan_tables
 from lnlab.store.process_identity import ProcessIdentity
 from lnlab.store.records.record import Record
 from lnlab.store.records.records import StoreReader
 from lnlab.store.running_work import PlanWatch, RunningWork
 from lnlab.store.store import Store
+from lnlab.store.unit import StoreUnit
 from lnlab.tables import LivePoint
+from tests.support.this_process import NO_WORKERS
 from tests.support.toy_specs import toy_spec
 
-TRAINING = toy_spec(
-    title="Runs that take a while",
+SHORT = toy_spec(
     task={"vocabulary": 120, "batch_tokens": 96},
     optimizer={"lr": 3e-3},
-    train={"steps": 100000, "evaluate": {"every": 50000}},
+    train={"steps": 2, "evaluate": {"every": 2}},
     seeds=2,
 )
 
@@ -121,61 +118,19 @@ def test_lines_say_what_is_at_work_and_that_nobody_is(golden):
     golden(list(idle.lines())[1])
 
 
-def status(spec, store, capsys):
-    capsys.readouterr()
-    assert main(["status", str(spec), "--store", str(store), "--json"]) == 0
-    (experiment,) = json.loads(capsys.readouterr().out)
-    return experiment
-
-
-def watched(place, store, capsys):
-    capsys.readouterr()
-    assert main(["watch", str(place), "--store", str(store), "--json"]) == 0
-    (run,) = json.loads(capsys.readouterr().out)
-    return run
-
-
-@pytest.mark.nightly
-def test_units_at_work_are_shown_inside_a_checkpoint_and_none_once_the_run_is_stopped(tmp_path, capsys):
-    spec, store = tmp_path / "training.yaml", tmp_path / "store"
-    spec.write_text(TRAINING)
-    options = ["--store", str(store), "--workers", "1", "--save-every", "3600", "-q"]
-    run = subprocess.Popen([sys.executable, "-m", "lnlab", "run", str(spec), *options], start_new_session=True)
-    try:
-        until, running = time.monotonic() + 200, []
-        while time.monotonic() < until and run.poll() is None and not (running and running[0]["done"]):
-            time.sleep(0.2)
-            running = status(spec, store, capsys)["running"] if list(store.glob("plans/*/plan.json")) else []
-        (at_work,) = running
-        assert 0 < at_work["done"] < at_work["steps"] == 100_000
-        loss, norm = at_work["curves"]
-        assert (loss["name"], norm["name"]) == ("loss", "gradient norm")
-        assert loss["steps"][-1] == norm["steps"][-1] == at_work["done"]
-        assert 0 < loss["values"][-1] < 10
-        assert norm["values"][-1] > 0
-        for place in (spec, store, tmp_path):  # the spec, its store, and the folder of both
-            later = watched(place, store, capsys)
-            assert later["name"] == "training"
-            assert later["running"][0]["done"] >= at_work["done"]
-            assert (later["units"], later["left"]) == (2, 2)
-        assert at_work["steps_per_second"] == pytest.approx(at_work["done"] / at_work["seconds"])
-        assert status(spec, store, capsys)["runs"] == {"missing": 1, "running": 1}
-    finally:
-        run.send_signal(signal.SIGTERM)
-        run.wait(timeout=120)
-    assert not list(store.glob("trajectories/*/*/*/live.jsonl"))
-    stopped = status(spec, store, capsys)
-    assert stopped["running"] == []
-    assert stopped["runs"] == {"interrupted": 1, "missing": 1}
-
-
 @pytest.fixture(scope="module")
 def short_run(tmp_path_factory):
     """A folder with a spec of two runs of two updates, and its store."""
-    folder = tmp_path_factory.mktemp("short")
+    folder, shown = tmp_path_factory.mktemp("short"), []
     spec = folder / "short.yaml"
-    spec.write_text(TRAINING.replace("100000", "2").replace("50000", "2"))
-    assert main(["run", str(spec), "--store", str(folder / "store"), "-q"]) == 0
+    spec.write_text(SHORT)
+    with pytest.MonkeyPatch.context() as patch:
+        for place, name, instead in (*NO_WORKERS, (trainer, "SHOW_EVERY", -1)):
+            patch.setattr(place, name, instead)
+        patch.setattr(StoreUnit, "show", lambda unit, point, of=StoreUnit.show: (shown.append(point), of(unit, point)))
+        assert main(["run", str(spec), "--store", str(folder / "store"), "-q"]) == 0
+    assert [point.step for point in shown] == [0, 1, 0, 1], "after each update, as often as it may"
+    assert all(0 < point.loss < 10 and point.gradient_norm > 0 for point in shown)
     return folder
 
 

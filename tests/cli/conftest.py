@@ -1,5 +1,4 @@
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -7,12 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 
 from lnlab.cli import main
+from lnlab.execute import registry_loader
+from lnlab.probes.probe import probes
 from tests.support.golden import Golden, transcript
 from tests.support.this_process import NO_WORKERS
 from tests.support.toy_specs import UNTRAINED, toy_spec
@@ -42,6 +42,26 @@ profiles:
   one: {seeds: 1}
   real: {task.corpus: multi30k}
 """
+FRAGILE = '''
+from lnlab.probes.probe import State, probes
+
+@probes.register("fragile", table="sites", quantities=("constant",), passes=lambda params: 1.0)
+def fragile(state: State, *, on: int = 2):
+    """``1``: fails on one seed."""
+    print("about to measure")
+    if state.draw.seed == on:
+        raise RuntimeError("no luck")
+    yield {"quantity": "constant", "value": 1.0}
+'''
+PAIR = '''
+from lnlab.probes.probe import State, probes
+
+@probes.register("pair", table="sites", passes=lambda params: 1.0)
+def pair(state: State):
+    """``1, 2``: two numbers, of which nobody says beforehand what tells them apart."""
+    for index in (1, 2):
+        yield {"quantity": "paired", "index": index, "value": float(index)}
+'''
 WORKERS = tuple((place, name, getattr(place, name)) for place, name, _ in NO_WORKERS)
 """What ``alone`` replaces."""
 TINY = toy_spec(UNTRAINED, REST, question="Does it run?")
@@ -138,51 +158,6 @@ def python() -> Callable[..., CommandResult]:
     return run
 
 
-CLIENT = """#!/bin/sh
-printf '%s\\n' "$*" > {words}
-{{ read -r code; cat; }} < {answer}
-exit "$code"
-"""
-
-
-@pytest.fixture
-def client(
-    tmp_path: Path, lnlab_process: Callable[..., subprocess.CompletedProcess[str]]
-) -> Iterator[Callable[[Path], Path]]:
-    """``client(folder)``: a program that stands for lnlab in a makefile or a shell, called in this folder.
-
-    Its words are run by a fork, as lnlab takes seconds to import.
-    """
-    place = tmp_path / "client"
-    place.mkdir()
-    words, answer, program = (place / name for name in ("words", "answer", "lnlab"))
-    os.mkfifo(words)
-    os.mkfifo(answer)
-    program.write_text(CLIENT.format(words=words, answer=answer))
-    program.chmod(0o755)
-    threads: list[Thread] = []
-
-    def serve(folder: Path) -> None:
-        while line := words.read_text().split():
-            code, printed = 1, ""
-            try:
-                done = lnlab_process(line, folder, workers=False)
-                code, printed = done.returncode, done.stdout + done.stderr
-            finally:
-                answer.write_text(f"{code}\n{printed}")
-
-    def started(folder: Path) -> Path:
-        threads.append(Thread(target=serve, args=[folder], daemon=True))
-        threads[0].start()
-        return program
-
-    yield started
-    for thread in threads:
-        if thread.is_alive():
-            words.write_text("")
-        thread.join()
-
-
 @pytest.fixture
 def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
@@ -196,6 +171,15 @@ def tiny(workdir: Path) -> Path:
     path = workdir / "tiny.yaml"
     path.write_text(TINY)
     return path
+
+
+@pytest.fixture
+def plugged(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The spec with ``mine.py`` beside it, a plugin whose two probes are forgotten afterwards."""
+    monkeypatch.setattr(probes, "_entries", dict(probes.entries))
+    registry_loader._load_once.cache_clear()
+    tiny.with_name("mine.py").write_text(FRAGILE + PAIR)
+    return tiny
 
 
 @pytest.fixture(scope="session")

@@ -7,13 +7,10 @@ import polars as pl
 import pytest
 
 from lnlab.report.folder import read_folder
+from tests.support.folders import contents
 
 EXPERIMENT = "data/experiment.json"
 LINES = "    at_least: 1000000\n"
-
-
-def contents(folder):
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 @pytest.fixture
@@ -47,7 +44,6 @@ def test_the_same_code_and_spec_give_the_same_bytes_from_the_tables_alone(lnlab,
     shutil.rmtree(copy / "figures")
     said = lnlab("report", "--from", "reports/tiny")
     assert (said.code, said.out) == (0, "reports/tiny/index.html\n"), said.err
-    assert said.err.endswith("files in reports/tiny; tiny.yaml: 2 claims judged\n")
     assert contents(copy.parent) == contents(reported.parent)
 
 
@@ -58,12 +54,6 @@ def test_any_working_folder_will_do(lnlab, copy, spec, reported, tmp_path, monke
     assert lnlab("report", "--from", copy).code == 0
     assert "Another title" in (copy / "index.html").read_text(), "the spec lies in a folder that holds the report"
     assert list((tmp_path / "away").iterdir()) == []
-
-
-def test_another_folder_gets_a_whole_report_and_the_first_one_stays(lnlab, copy, reported):
-    assert lnlab("report", "--from", "reports/tiny", "--out", "other/tiny").code == 0
-    assert contents(copy.parent.parent / "other") == contents(reported.parent)
-    assert contents(copy.parent) == contents(reported.parent)
 
 
 def test_a_changed_claim_is_judged_again_and_the_folder_holds_the_spec_it_was_judged_by(lnlab, copy, spec):
@@ -103,14 +93,6 @@ def test_a_claim_and_a_section_of_other_rows_of_a_kept_quantity_are_judged_and_d
     console("report", "--from", "reports/tiny", of="section 2")
 
 
-def test_a_section_that_draws_kept_rows_in_another_way_is_drawn(lnlab, copy, spec):
-    kind = "{kind: size_plot, x: model.layers, quantity: gradient_norm, where: {stack: decoder, tensor: w2, layer: 1}}"
-    spec.write_text(spec.read_text().replace("claims:\n", f"  - {kind}\nclaims:\n"))
-    said = lnlab("report", "--from", "reports/tiny")
-    assert said.code == 0, said.err
-    assert (copy / "figures" / "figure-2.svg").exists()
-
-
 def test_runs_that_the_report_lacks_are_missing_and_their_claims_undecided(console, copy, spec):
     text = spec.read_text().replace("[post, pre]", "[post, pre, mix]")
     spec.write_text(text.replace("to: {placement: pre}\n" + LINES, "to: {placement: mix}\n" + LINES))
@@ -130,15 +112,6 @@ def test_runs_stay_though_the_spec_no_longer_asks_for_them(lnlab, copy, spec, re
     assert {name: content for name, content in contents(copy).items() if name.startswith("data/packs/")} == packs
 
 
-def test_an_ill_posed_claim_names_its_line_and_takes_no_other_with_it(lnlab, copy, spec):
-    after = "placement: post}\n    to: {placement: pre}\n" + LINES
-    spec.write_text(spec.read_text().replace(f"layer: last, {after}", after))
-    assert lnlab("report", "--from", "reports/tiny").code == 0
-    row = verdicts(copy)["far_above"]
-    assert row["verdict"] == "ill-posed"
-    assert row["reason"].startswith("tiny.yaml:")
-
-
 def test_several_reports_are_made_again_and_one_that_cannot_keeps_no_other_back(lnlab, copy):
     shutil.copytree(copy, copy.with_name("second"))
     (copy / "index.html").unlink()
@@ -146,7 +119,7 @@ def test_several_reports_are_made_again_and_one_that_cannot_keeps_no_other_back(
     said = lnlab("report", "--from", "reports/tiny", "reports/none", "reports/second")
     assert said.code == 2
     assert said.out == "reports/tiny/index.html\nreports/second/index.html\n"
-    assert "reports/none/data/experiment.json: cannot be read" in said.err
+    assert said.err.splitlines()[-1].startswith("reports/none/data/experiment.json: ")
 
 
 def test_what_does_not_go_together_is_refused(console, copy, spec):

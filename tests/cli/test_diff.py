@@ -1,7 +1,5 @@
 """``lnlab diff``: what differs between two specs, locks or reports, and nothing where nothing does."""
 
-import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -70,14 +68,6 @@ def test_a_changed_criterion_moves_one_line_of_the_spec_and_one_verdict(lnlab, r
     assert f"{first:.2g}" == f"{second:.2g}"
 
 
-def test_the_order_of_the_sides_is_that_of_the_arguments(lnlab, repository):
-    there = lnlab("diff", "before/reports/tiny", "reports/tiny", "--json").json["differences"]
-    back = lnlab("diff", "reports/tiny", "before/reports/tiny", "--json").json["differences"]
-    assert {kind: [(e["where"], e["b"], e["a"]) for e in entries] for kind, entries in there.items()} == {
-        kind: [(e["where"], e["a"], e["b"]) for e in entries] for kind, entries in back.items()
-    }
-
-
 @pytest.mark.parametrize(("factor", "reported"), [(1.25, True), (1 + 1e-12, False)])
 def test_numbers_are_counted_and_measured(lnlab, repository, factor, reported):
     shutil.copytree(REPORT, "other")
@@ -111,15 +101,6 @@ def test_rows_seeds_and_settings_that_one_side_lacks_are_named(lnlab, repository
     assert profiles.code == 0, "one profile is that of both sides"
 
 
-def test_the_shortest_list_stands_first(lnlab, repository):
-    text = Path("specs/tiny.yaml").read_text()
-    Path("other.yaml").write_text(text.replace("batches: 1", "batches: 2").replace("seeds: 3", "seeds: 4"))
-    differences = lnlab("diff", "specs/tiny.yaml", "other.yaml", "--json").json["differences"]
-    lengths = [len(entries) for entries in differences.values()]
-    assert lengths == sorted(lengths)
-    assert len(lengths) > 1
-
-
 def test_a_wrong_side_is_one_line(console, repository):
     Path("alone").mkdir()
     shutil.copy("specs/tiny.lock", "alone")
@@ -131,35 +112,3 @@ def test_a_wrong_side_is_one_line(console, repository):
         ("HEAD:specs/tiny.yaml", "specs/tiny.yaml"),
     ):
         console.refused("diff", *sides)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("recipe", ["in part", "one claim"])
-def test_git_finds_the_commit_that_moved_a_verdict(repository, once, client, tmp_path, monkeypatch, recipe):
-    """The recipes of the guide: one leaves out a version that cannot be run, the other asks for one claim."""
-    monkeypatch.setenv("PATH", os.pathsep.join([str(client(repository).parent), os.environ["PATH"]]))
-    shutil.copytree(once / ".lnlab", tmp_path / "store")  # others read this one, and a report leaves its plan in it
-    monkeypatch.setenv("LNLAB_STORE", str(tmp_path / "store"))
-    guide = (Path(__file__).parents[2] / "docs/committing.md").read_text()
-    commands = [line for line in guide.splitlines() if line.startswith("$ git bisect run ")]
-    command = commands[1 if recipe == "in part" else 2].removeprefix("$ ")
-    command = command.replace("specs/tokens.yaml", "specs/tiny.yaml").replace('"rises\\"', '"post_above_pre\\"')
-    if "jq" in command and shutil.which("jq") is None:
-        pytest.skip("jq is not installed")
-
-    spec = Path("specs/tiny.yaml")
-    first = spec.read_text().replace("at_least: 1000  # new\n", "at_least: 1.1\n")
-    if recipe != "one claim":
-        first = first.replace("at_least: 1000000", "at_least: 1")
-    versions = [first.replace("at_least: 1.1\n", f"at_least: {least}\n") for least in (1.1, 1.05, 1.07, 1.01, 1000)]
-    if recipe == "in part":
-        versions[2] = "no spec\n"
-    for number, text in enumerate(versions):
-        spec.write_text(text)
-        subprocess.run([*GIT, "commit", "-qam", f"version {number}"], check=True)
-    for step in (["start", "HEAD", "HEAD~4"], ["run"]):
-        line = ["sh", "-c", command] if step == ["run"] else [*GIT, "bisect", *step]
-        found = subprocess.run(line, check=True, capture_output=True, text=True)
-    assert re.search(r"is the first .?bad", found.stdout), found.stdout
-    culprit = subprocess.run(["git", "log", "-1", "--format=%s", "bisect/bad"], capture_output=True, text=True)
-    assert culprit.stdout.strip() == "version 4"

@@ -49,6 +49,11 @@ WRONG = {
     "heads that do not divide": (WHOLE.replace("heads: 2", "heads: 3"), ["x.yaml", "heads"]),
     "syntax error": (WHOLE + "claims: [\n", ["x.yaml:"]),
     "empty file": ("", ["x.yaml:1:1", "empty"]),
+    "a claim about no row": (
+        WHOLE
+        + "seeds: 3\nclaims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm, step: 99}, at_most: 3}]\n",
+        ["x.yaml:8:77", "claims.a.of.step"],
+    ),
     "escape sequences": (WHOLE + '"\\e[31mred": 1\n', ["x.yaml:7:1", "U+001B"]),
 }
 
@@ -75,15 +80,13 @@ def test_mistakes_in_a_spec(lnlab, workdir, command, mistake):
     assert not (workdir / ".lnlab").exists()
 
 
-def test_every_problem_of_a_spec_is_told_at_once_in_the_order_of_the_file(lnlab, workdir):
-    (workdir / "x.yaml").write_text(
-        WHOLE.replace("heads: 2", "heads: two").replace("placement: post", "placement: pots")
-    )
-    said = lnlab("run", "x.yaml", "-s", "seeds=none")
-    assert said.code == 2
-    places = [line.split(": ")[0] for line in said.err.splitlines()]
-    assert [place.rpartition(":")[0] for place in places[:2]] == ["x.yaml:4", "x.yaml:5"]
-    assert "seeds=none" in said.err.splitlines()[-1]
+def test_every_problem_of_a_spec_is_told_at_once_in_the_order_of_the_file(workdir, console):
+    """What is wrong with its text, and what with its meaning; arguments come last."""
+    text = WHOLE.replace("d_ff: 32", "d_ff: .nan").replace("placement: post", "placement: post\nplacement: pre\nsed: 5")
+    (workdir / "x.yaml").write_text(f"{text}norm: leyer\n")
+    told = console.refused("check", "x.yaml", "-s", "seeds=none", lines=5).splitlines()
+    assert [line.split(": ")[0] for line in told[:4]] == ["x.yaml:4:72", "x.yaml:6:1", "x.yaml:7:1", "x.yaml:9:7"]
+    assert "seeds=none" in told[4]
 
 
 def test_files_that_are_no_specs(lnlab, workdir):

@@ -9,8 +9,6 @@ import pytest
 from typer.main import get_command
 
 from lnlab.cli import app
-from lnlab.execute.cluster.array_tasks import ArrayTask
-from lnlab.execute.cluster.command import Command
 from tests.support.toy_specs import UNTRAINED, toy_spec
 
 CONSOLE = [str(Path(sys.executable).with_name("lnlab"))]
@@ -100,17 +98,3 @@ def test_python_m_runs_none_either(planted):
     for name in BEFORE_LNLAB:
         (planted / f"{name}.py").unlink()
     require_nothing_ran(planted, sys.executable, "-m", "lnlab", "run", "one.yaml", "-q")
-
-
-@pytest.mark.nightly
-def test_a_task_on_a_cluster_runs_none(planted, monkeypatch):
-    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
-    assert ArrayTask(Command(("check", "one.yaml"), planted))() == 0
-    assert not (planted / RAN).exists()
-
-
-@pytest.mark.nightly
-def test_workers_of_a_script_that_stands_elsewhere_run_none(planted, tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text("import lnlab\nlnlab.run('one.yaml', progress=False)\n")
-    require_nothing_ran(planted, sys.executable, str(script))

@@ -4,18 +4,6 @@ import re
 
 import pytest
 
-from lnlab.execute import registry_loader
-from lnlab.probes.probe import probes
-
-PLUGIN = '''
-from lnlab.probes.probe import State, probes
-
-@probes.register("pair", table="sites", passes=lambda params: 1.0)
-def pair(state: State):
-    """``1, 2``: two numbers, of which nobody says beforehand what tells them apart."""
-    for index in (1, 2):
-        yield {"quantity": "paired", "index": index, "value": float(index)}
-'''
 ILL = """\
   - id: which_one
     says: It is one, whichever it is.
@@ -34,13 +22,10 @@ profiles:
 
 
 @pytest.fixture
-def spec(tiny, monkeypatch):
-    monkeypatch.setattr(probes, "_entries", dict(probes.entries))
-    registry_loader._load_once.cache_clear()
-    tiny.with_name("pair.py").write_text(PLUGIN)
-    text = tiny.read_text().replace("batches: 1}", "batches: 1}\n  - {kind: pair, at: init}")
-    tiny.write_text(text.replace("profiles:\n", ILL))
-    return tiny
+def spec(plugged):
+    text = plugged.read_text().replace("batches: 1}", "batches: 1}\n  - {kind: pair, at: init}")
+    plugged.write_text(text.replace("profiles:\n", ILL))
+    return plugged
 
 
 def place(text, key, after):
@@ -51,8 +36,8 @@ def place(text, key, after):
     return f"tiny.yaml:{number + 1}:{lines[number].index(f'{key}: ') + len(key) + 3}"
 
 
-def test_the_other_claims_are_judged_and_the_page_is_written(lnlab, spec):
-    said = lnlab("run", "tiny.yaml", "--with", "pair.py", "-w", 1)
+def test_the_other_claims_are_judged_and_the_page_is_written(lnlab, console, spec):
+    said = console("run", "tiny.yaml", "--with", "mine.py", "-w", 1)
     assert said.code == 0
     assert re.search(r"^4 claims: 1 supported, 1 contradicted, 2 ill-posed$", said.out, flags=re.MULTILINE)
     text = spec.read_text()
@@ -60,25 +45,23 @@ def test_the_other_claims_are_judged_and_the_page_is_written(lnlab, spec):
         f"{place(text, 'of', 'which_one')}: claims.which_one.of",
         f"{place(text, 'of', 'requires')}: claims.after_which.requires.0.of",
     ):
-        told = f"{where}: seed 1 has 2 numbers: index (1, 2); select one of each, or name one as 'over'\n"
-        assert told in said.out
+        assert f"{where}: " in said.out
     assert "! ill-posed" in said.out
 
-    report = lnlab("report", "tiny.yaml", "--with", "pair.py")
+    report = lnlab("report", "tiny.yaml", "--with", "mine.py")
     assert report.code == 0, report.err
     page = (spec.parent / report.out.splitlines()[0]).read_text()
     marks = re.findall(r'<li class="([a-z-]+)" id="claim-', page)
     assert (marks.count("ill-posed"), marks.count("supported")) == (2, 1)
-    assert "seed 1 has 2 numbers: index (1, 2)" in page
 
 
 def test_it_is_stored_like_any_other_and_changes_no_exit_code(lnlab, spec):
-    first = lnlab("run", "tiny.yaml", "--with", "pair.py", "-w", 1, "--json").json["verdicts"]
-    again = lnlab("run", "tiny.yaml", "--with", "pair.py", "--json", "--fail-on", "contradicted")
+    first = lnlab("run", "tiny.yaml", "--with", "mine.py", "-w", 1, "--json").json["verdicts"]
+    again = lnlab("run", "tiny.yaml", "--with", "mine.py", "--json", "--fail-on", "contradicted")
     assert (again.json["verdicts"], again.code) == (first, 3)
     assert [each["verdict"] for each in first] == ["supported", "contradicted", "ill-posed", "ill-posed"]
     spec.write_text(f"# a comment moves every line\n{spec.read_text()}")
-    moved = lnlab("run", "tiny.yaml", "--with", "pair.py", "--json").json["verdicts"][2]["reason"]
+    moved = lnlab("run", "tiny.yaml", "--with", "mine.py", "--json").json["verdicts"][2]["reason"]
     assert moved.startswith(place(spec.read_text(), "of", "which_one"))
 
 
@@ -92,7 +75,7 @@ def test_a_claim_in_a_section_is_located_there_with_what_it_inherits_and_require
     text = text.replace("claims:\n", f"{section}{which_one}{after} {of},\n       requires: {required}}}]}}\nclaims:\n")
     spec.write_text(text)
     reasons = {
-        v["claim"]: v["reason"] for v in lnlab("run", "tiny.yaml", "--with", "pair.py", "--json").json["verdicts"]
+        v["claim"]: v["reason"] for v in lnlab("run", "tiny.yaml", "--with", "mine.py", "--json").json["verdicts"]
     }
     lines = text.splitlines()
     line = lines.index(which_one.rstrip()) + 1

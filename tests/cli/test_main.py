@@ -5,16 +5,11 @@ import sys
 
 import pytest
 
-from lnlab import __version__
 from lnlab.cli import app
 
 COMMANDS = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
 PAGES = [[], *([name] for name in COMMANDS), ["data", "list"], ["data", "fetch"]]
 HEAVY = {"torch", "polars", "pydantic", "lnlab.compile", "scipy", "altair", "numpy", "tokenizers"}
-
-
-def test_every_promised_command_is_there():
-    assert set(COMMANDS) >= {"run", "report", "plan", "check", "status", "results", "list", "data"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: " ".join(page) or "lnlab")
@@ -58,10 +53,6 @@ def test_without_a_command_the_help_is_shown(lnlab):
     assert "Usage: lnlab" in said.out
 
 
-def test_version(lnlab):
-    assert lnlab("--version").out == f"lnlab {__version__}\n"
-
-
 def test_a_wrong_command_is_one_line_that_names_the_remedy(console):
     for arguments in (
         ["rnu"],
@@ -98,12 +89,3 @@ def _read(descriptor: int) -> bytes:
         return os.read(descriptor, 65536)
     except OSError:  # a pseudo-terminal whose other end is closed
         return b""
-
-
-@pytest.mark.nightly
-def test_a_reader_that_goes_away_ends_the_command_quietly():
-    command = [sys.executable, "-m", "lnlab", "list", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        running.stdout.close()
-        assert running.stderr.read() == b""
-        assert running.wait() == 141

@@ -230,18 +230,6 @@ MODELS = {
         return self.out(torch.nn.functional.dropout(self.table(tokens), 0.5))""",
         "model: two passes of one batch in evaluation mode differ; let it draw in training mode alone",
     ),
-    "has no parameters": ("def build(size):\n    return torch.nn.ReLU()", "model 'wrong': ReLU has no parameters"),
-    "changes its structure": (
-        """class Replacing(torch.nn.Module):
-    def __init__(self, size):
-        super().__init__()
-        self.table, self.out = torch.nn.Embedding(size, 4), torch.nn.Linear(4, size)
-
-    def forward(self, tokens):
-        self.out = torch.nn.Linear(4, self.out.out_features)
-        return self.out(self.table(tokens))""",
-        "model: the model adds, drops or replaces parameters in its forward pass; give it all of them when it is built",
-    ),
 }
 
 

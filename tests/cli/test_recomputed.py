@@ -1,7 +1,6 @@
 """``lnlab verify`` at levels 2 and 3: runs are computed again, and rows that are not theirs are reported."""
 
 import json
-import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -85,11 +84,8 @@ def test_rows_that_were_not_measured_are_reported_with_their_size_and_the_verdic
     (difference,) = found.differences
     assert difference.where == "reports/tiny"
     assert "105 of 210" in difference.what
-    assert ": ".join(["step 0, decoder layer 2 feed_forward w2", ""]) in difference.what
     golden(re.sub(r"(w2: ).*", r"\1...", difference.what))
     assert not found.exact
-    change_rows(REPORT, of_post(0.5))
-    assert any("no verdict is another" in note for note in again(every_run=True).notes)
 
 
 def test_a_verdict_that_the_new_rows_would_change_is_named(repository):
@@ -183,32 +179,6 @@ def test_a_run_that_has_another_variant_and_other_measurements_today_is_the_same
     change_results(REPORT, lambda results: replace(results, runs=results.runs.with_columns(renamed)))
     found = again(every_run=True)
     assert (found.differences, found.exact) == ((), True)
-
-
-@pytest.mark.parametrize("fault", ["ten percent", "swapped labels", "other seeds", "other formula"])
-def test_faults_at_initialization_are_caught_and_rounding_is_not_one(tables, fault):
-    """The small version of benchmarks/verification_power.py."""
-    rows, caught, alarms = tables.tables["sites"], 0, 0
-    first, second = rows["variant"].unique(maintain_order=True)
-    for repeat in range(20):
-        dice = random.Random(repeat)
-        by_variant = tables.runs.group_by("variant", maintain_order=True).agg("run")["run"].to_list()
-        runs = [dice.choice(list(of_variant)) for of_variant in by_variant]
-        noise = pl.Series([1 + dice.uniform(-2e-6, 2e-6) for _ in range(rows.height)])
-        value = pl.col("value") * noise
-        alarms += bool(beyond(tables, elsewhere(sampled(with_values(tables, value), runs))))
-        if fault == "ten percent":
-            faulty = pl.when(variant=dice.choice([first, second])).then(value * 1.1).otherwise(value)
-        elif fault == "swapped labels":
-            other = rows.with_columns(variant=pl.col("variant").replace({first: second, second: first}))
-            faulty = rows.join(other, on=["variant", "seed", "layer"], maintain_order="left")["value_right"] * noise
-        elif fault == "other seeds":
-            faulty = pl.col("value").shift(1).over("variant", "layer").fill_null(pl.col("value").mean()) * noise
-        else:
-            faulty = value * (16 / 15) ** 0.5
-        caught += bool(beyond(tables, elsewhere(sampled(with_values(tables, faulty), runs))))
-    assert alarms == 0
-    assert caught >= 19
 
 
 @pytest.fixture(scope="module")

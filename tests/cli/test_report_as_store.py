@@ -8,6 +8,7 @@ import pytest
 
 from lnlab.report.folder import read_folder
 from tests.report_rows import change_results
+from tests.support.folders import contents
 
 WIDER = ("at_least: 1.1\n", "at_least: 1.05\n")
 """Another margin of the first claim."""
@@ -23,16 +24,11 @@ claims:
 
 
 @pytest.fixture
-def report(once, tmp_path, monkeypatch):
+def report(committed, workdir):
     """The report of the tiny spec, copied with its spec into a folder without a store."""
-    shutil.copy(once / "tiny.yaml", tmp_path)
-    from lnlab.cli import main
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(once)
-        assert main(["report", "tiny.yaml", "--out", str(tmp_path / "copy"), "-q"]) == 0
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "copy"
+    shutil.copy(committed / "specs/tiny.yaml", workdir)
+    shutil.copytree(committed / "reports/tiny", workdir / "copy")
+    return workdir / "copy"
 
 
 def change(old, new):
@@ -40,10 +36,6 @@ def change(old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
-
-
-def contents(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def looks_in(folder):

@@ -15,22 +15,9 @@ from lnlab.app.run_summary import RunSummary
 from lnlab.claims.claim import Verdict
 from lnlab.cli.run import FailOn, exit_code
 from lnlab.consoles import StandardStream
-from lnlab.execute import registry_loader
-from lnlab.probes.probe import probes
 from lnlab.report.section import sections
-from lnlab.store import files, packing
+from lnlab.store import packing
 from lnlab.tables import Results
-
-PLUGIN = '''
-from lnlab.probes.probe import State, probes
-
-@probes.register("fragile", table="sites", quantities=("constant",), passes=lambda params: 1.0)
-def fragile(state: State, *, on: int = 2):
-    """``1``: fails on one seed."""
-    if state.draw.seed == on:
-        raise RuntimeError("no luck")
-    yield {"quantity": "constant", "value": 1.0}
-'''
 
 
 def test_what_is_finished_is_never_computed_again(lnlab, tiny, workers):
@@ -106,18 +93,9 @@ def test_finished_runs_are_packed_once_a_sweep_ends_and_nobody_sees_a_difference
     assert pl.read_csv("all.csv").height > 0
 
 
-@pytest.fixture
-def fragile(tiny, monkeypatch):
-    """A plugin whose probe fails on one seed, and a spec that asks for it."""
-    monkeypatch.setattr(probes, "_entries", dict(probes.entries))
-    registry_loader._load_once.cache_clear()
-    (tiny.parent / "mine.py").write_text(PLUGIN)
+def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_asked(lnlab, console, plugged, workers):
+    tiny = plugged
     tiny.write_text(tiny.read_text().replace("probes:\n", "probes:\n  - {kind: fragile}\n"))
-
-
-def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_asked(
-    lnlab, console, tiny, fragile, workers
-):
     first = lnlab("--with", "mine.py", "run", "tiny.yaml", "-w", 1)
     assert first.code == 1
     told = [line for line in first.out.splitlines() if line.startswith("placement=")]
@@ -181,15 +159,6 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(lnlab, tiny):
     assert 0 < found["runs"]["finished"] < 80
     assert f"{found['runs']['finished']} finished" in said
     assert found["missing"] == {"not in the store": found["runs"]["missing"]}
-
-
-def test_a_store_that_became_read_only_still_answers(ran, lnlab, monkeypatch):
-    def refuse(operation: str, path: Path) -> None:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(files, "before", refuse)
-    said = lnlab("run", "tiny.yaml", "--json")
-    assert (said.code, said.json["computed"]) == (0, 0)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from lnlab.cli import main
 from tests.cli.conftest import TINY
+from tests.support.folders import contents
 
 OTHER = TINY.replace("Does it run?", "Does it run differently?").replace("seeds: 3", "seeds: 2", 1)
 
@@ -37,10 +38,6 @@ def facts(folder):
     return json.loads(Path(folder, "data/experiment.json").read_text())
 
 
-def contents(folder):
-    return {path: path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
-
-
 def test_the_report_of_another_spec_of_the_same_name_is_left_alone(two, console):
     before = contents("reports/tiny")
     console.refused("report", "v2/tiny.yaml")
@@ -63,20 +60,6 @@ def test_the_same_question_replaces_itself_when_its_claims_and_its_title_are_edi
     assert facts("reports/tiny")["title"] == "Another title"
 
 
-@pytest.mark.nightly
-def test_the_spec_is_the_same_file_however_it_is_named(two, lnlab, monkeypatch):
-    assert lnlab("report", two / "v1/tiny.yaml").code == 0  # absolute
-    assert lnlab("report", "v1/tiny.yaml").code == 0
-    monkeypatch.chdir(two / "v1")
-    assert lnlab("report", "tiny.yaml", "--store", "../.lnlab", "--out", "../reports/tiny").code == 0
-    monkeypatch.chdir(two / "v2")
-    said = lnlab("report", "tiny.yaml", "--store", "../.lnlab", "--out", "../reports/tiny")
-    assert said.code == 2  # the same words, and another file
-    monkeypatch.chdir(two)
-    assert lnlab("report", "v2/tiny.yaml").code == 2
-    assert lnlab("report", "v1/tiny.yaml").code == 0
-
-
 @pytest.mark.parametrize(
     "name", ["v1/../v1", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("v1", "./v1"))]
 )
@@ -93,16 +76,6 @@ def test_a_spec_that_moved_is_told_by_its_title(two, lnlab):
     Path("v1").rename("moved")
     assert lnlab("run", "moved/tiny.yaml", "-w", 1, "-q").code == 0
     assert lnlab("report", "moved/tiny.yaml").code == 0
-
-
-@pytest.mark.nightly
-def test_a_report_moved_with_its_spec_knows_its_spec(two, lnlab, monkeypatch):
-    (two / "away").mkdir()
-    for name in ("v1", "v2", "reports", ".lnlab"):
-        Path(name).rename(f"away/{name}")
-    monkeypatch.chdir(two / "away")
-    assert lnlab("report", "v2/tiny.yaml").code == 2
-    assert lnlab("report", "v1/tiny.yaml").code == 0
 
 
 @pytest.mark.nightly

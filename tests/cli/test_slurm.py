@@ -1,9 +1,7 @@
 """A run on SLURM: tasks of an array share the store, are queued again, and compute each unit once."""
 
-import io
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -14,16 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
 import pytest
-from rich.console import Console
 
-from lnlab.app import cluster_run
-from lnlab.app.cluster_run import run_on_cluster
-from lnlab.app.request import Request
-from lnlab.app.run_options import RunOptions
 from lnlab.store.leases import lease_holder
-from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
 from tests.support.results_digest import results_digest
 from tests.support.toy_specs import TRAINED, toy_spec
@@ -78,15 +69,6 @@ def rows_of(root):
     """One digest of all rows of the plan that was used last."""
     store = Store(root)
     return results_digest(store.results(store.last().digest))
-
-
-def first_steps_of(root):
-    """Trajectory -> the steps at which its records begin: none twice where each step was made once."""
-    store = Store(root)
-    found = {}
-    for key in store.results(store.last().digest).runs["trajectory"].unique():
-        found[key] = [record.first_step for record in read_trajectory(store.root, key).records]
-    return found
 
 
 @dataclass
@@ -206,36 +188,3 @@ def test_what_slurm_refuses_and_options_that_do_not_go_together_are_one_line(slu
     assert not Path(".lnlab").exists()
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     console.refused("run", "trained.yaml", "--executor", "slurm")
-
-
-# Tasks compute their units without workers: other tests ask what becomes of these.
-IN_TASKS = """\
-import sys
-if sys.orig_argv[2:4] == ["lnlab", "run"]:
-    sys.path.append({root!r})
-    from tests.support.this_process import NO_WORKERS
-    for place, name, instead in NO_WORKERS:
-        setattr(place, name, instead)
-"""
-
-
-# submitit leaves its processes to end by themselves
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.nightly
-def test_two_of_submitits_own_processes_compute_every_unit_once_and_the_rows_are_those_of_home(
-    slurm, at_home, monkeypatch
-):
-    monkeypatch.setattr(cluster_run, "LOOK_EVERY", 1.0)
-    Path("sitecustomize.py").write_text(IN_TASKS.format(root=str(FAKE.parents[3])))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
-    console = Console(file=io.StringIO())
-    options = RunOptions(console=console, quiet=True, workers=1, executor="slurm", tasks=2)
-    summary = run_on_cluster(Store(Path(".lnlab")), Request(Path("trained.yaml")), options, cluster="local")
-    assert (summary.scheduled, summary.units, summary.interrupted) == (4, 4, 0)
-    assert rows_of(Path(".lnlab")) == at_home
-    assert isinstance(Store(Path(".lnlab")).results(summary.stored.digest).runs, pl.DataFrame)
-    logs = [path.read_text() for path in Path(".lnlab/slurm").rglob("*_log.out")]
-    assert len(logs) == 2
-    counts = [int(count) for text in logs for count in re.findall(r"(\d+) units? computed", text)]
-    assert sum(counts) == 4
-    assert all(len(firsts) == len(set(firsts)) for firsts in first_steps_of(Path(".lnlab")).values())

@@ -24,23 +24,17 @@ def shell(command):
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        ("list norm >/dev/full", NOT_PRINTED),
-        ("ls --json >&-", NOT_PRINTED),
-        ("--version >&-", NOT_PRINTED),
         ("--help >/dev/full", NOT_PRINTED),
-        ("ls >/dev/null 2>/dev/full", 0),
         (f"{REFUSED} >&- 2>&-", 2),
         ("ls --json <&- >&- 2>&-", NOT_PRINTED),
         *(
             pytest.param(command, code, marks=pytest.mark.nightly)
             for command, code in (
-                ("list norm >&-", NOT_PRINTED),
-                ("ls --json >/dev/full", NOT_PRINTED),
-                ("--version >/dev/full", NOT_PRINTED),
-                ("ls 2>&-", 0),
-                (f"{REFUSED} 2>&-", 2),
+                ("list norm >/dev/full", NOT_PRINTED),
+                ("ls --json >&-", NOT_PRINTED),
+                ("--version >&-", NOT_PRINTED),
+                ("ls >/dev/null 2>/dev/full", 0),
                 (f"{REFUSED} 2>/dev/full", 2),
-                ("ls --json >&- 2>&-", NOT_PRINTED),
             )
         ),
     ],
@@ -56,7 +50,7 @@ def test_a_command_ends_with_a_code_and_no_traceback(command, code, workdir):
 
 
 def test_a_reader_that_goes_away_ends_a_command_quietly(workdir):
-    done = shell(f"{LNLAB} list --json | (sleep 0.1; exec 0<&-; sleep 5)")
+    done = shell(f"{LNLAB} list --json | true")
     assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")
 
 
@@ -72,19 +66,18 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize(
-    ("streams", "code", "workers"),
+    ("streams", "code"),
     [
-        (">&-", NOT_PRINTED, True),
+        (">&-", NOT_PRINTED),
         *(
-            pytest.param(*streams, False, marks=pytest.mark.nightly)
+            pytest.param(*streams, marks=pytest.mark.nightly)
             for streams in ((">/dev/full", NOT_PRINTED), ("2>/dev/full", 0), ("2> >(exec 0<&-) >/dev/null", 0))
         ),
     ],
 )
-def test_nothing_of_a_run_is_lost_with_its_output(streams, code, workers, tiny, lnlab_process):
+def test_nothing_of_a_run_is_lost_with_its_output(streams, code, tiny, lnlab_process):
     Path("here.py").write_text(WITHOUT_WORKERS)
-    program = LNLAB if workers else f"{sys.executable} here.py"
-    done = shell(f"{program} run {tiny} -p one -w 1 {streams}")
+    done = shell(f"{sys.executable} here.py run {tiny} -p one -w 1 {streams}")
     assert (done.returncode, "Traceback" in done.stderr) == (code, False)
     again = lnlab_process(["run", str(tiny), "-p", "one", "--json"], tiny.parent, workers=False)
     assert '"computed": 0' in again.stdout

@@ -1,8 +1,8 @@
-"""Seeds too few for any verdict are announced by check and plan, calmly; a time that nobody can know is not."""
+"""What ``check`` and ``plan`` say before a run: seeds too few for any verdict are noted, unequal grids are refused."""
 
 import pytest
 
-from tests.support.toy_specs import toy_spec
+from tests.support.toy_specs import SMALLEST, toy_spec
 
 REST = """\
 probes:
@@ -41,4 +41,34 @@ def test_an_absent_profile_is_refused_and_never_named_in_a_remedy(console, spec,
     for verb in ("run", "report", "status", "check", "plan"):
         console.refused(verb, "few.yaml", "-p", "real")
     console.refused("report", "tiny.yaml", "-p", "rael")
-    assert "lnlab run tiny.yaml --profile real" in console.refused("report", "tiny.yaml", "-p", "real")
+    console.refused("report", "tiny.yaml", "-p", "real")
+
+
+CLAIMS = """\
+methods: {A: {}, B: {norm: rms}}
+sweep:
+  - {method: [A], optimizer.lr: [1e-3, 1e-2, 1e-1]}
+  - {method: [B], optimizer.lr: [1e-3, RATES]}
+train: {steps: 20, evaluate: {every: 10}}
+claims:
+  - {id: better, says: A is better., kind: difference, of: {quantity: best_lr_nll, method: A}, to: {method: B},
+     at_most: 0}
+  - {id: least, says: A is better., kind: difference, of: {quantity: final_nll, method: A}, to: {method: B},
+     over: optimizer.lr, reduce: min, at_most: 0}
+"""
+
+
+def checked(console, workdir, rates):
+    (workdir / "grids.yaml").write_text(toy_spec(SMALLEST, CLAIMS.replace("RATES", rates), seeds=6))
+    return console("check", "grids.yaml")
+
+
+def test_bests_of_unequal_grids_are_refused_where_they_are_taken(console, workdir):
+    refused = checked(console, workdir, "1e-2")
+    assert refused.code == 2
+    places = [line.split(": ")[1] for line in refused.err.splitlines()]
+    assert places == ["claims.better.of.quantity", "claims.least.reduce"]
+
+
+def test_bests_of_equal_grids_are_compared(console, workdir):
+    assert checked(console, workdir, "1e-2, 1e-1").code == 0

@@ -1,7 +1,6 @@
 """``lnlab verify`` at levels 2 and 3 of runs that train, some of them at a rate that tuning runs chose."""
 
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +18,13 @@ from tests.support.toy_specs import SMALLEST, toy_spec
 
 REST = """\
 sweep:
-  - {placement: [post, pre], optimizer.lr: [0.001, 0.01]}
+  - {optimizer.lr: [0.001, 0.01]}
 choose: {optimizer.lr: best, seeds: 101-102}
 probes: [{kind: gradient_norm, at: {every: 2}, batches: 1}]
 report: [{kind: depth_profile, quantity: gradient_norm, where: {stack: decoder, tensor: w2}, x: step}]
 claims:
   - {id: stays, says: It stays., kind: bound, at_most: 9,
-     of: {quantity: gradient_norm, stack: decoder, tensor: w2, step: 8, placement: post}}
+     of: {quantity: gradient_norm, stack: decoder, tensor: w2, step: 8}}
 """
 SPEC = toy_spec(SMALLEST, REST, question="Do they grow?", train={"steps": 8, "evaluate": "end"}, seeds=2)
 REPORT = Path("reports/tuned")
@@ -63,7 +62,7 @@ def tables(locked):
 def test_a_trained_run_that_diverged_before_is_not_one_that_finished(tables):
     late = tables.runs.with_columns(status=pl.lit("diverged"), done=pl.lit(6, pl.Int64))
     ends, *_ = compare_numbers(replace(tables, runs=late), tables)
-    assert (ends.numbers, ends.unequal, ends.beyond) == (4, 4, 4)
+    assert (ends.numbers, ends.unequal, ends.beyond) == (2, 2, 2)
     assert not any(one.unequal for one in compare_numbers(tables, tables))
 
 
@@ -82,20 +81,6 @@ def test_another_choice_of_a_rate_is_reported(lnlab, repository):
     decision["value"] = next(rate for rate in (0.001, 0.01) if rate != chosen)
     facts.write_text(json.dumps(entries))
     found = recomputation(Path("specs/tuned.lock"), MANNER, every_run=True)
-    assert any(
-        f"optimizer.lr: tuning runs choose {chosen} for {decision['value']}" in str(d) for d in found.differences
-    )
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("threads", "capability"),
-    [pytest.param("1", "default", marks=pytest.mark.torture), ("2", "avx2"), ("4", "default")],
-)
-def test_neither_threads_nor_instructions_raise_an_alarm(repository, lnlab_process, threads, capability):
-    environment = os.environ | {"LNLAB_THREADS": threads, "ATEN_CPU_CAPABILITY": capability}
-    words = ["verify", "specs/tuned.yaml", "--level", "2", "-w", "1", "--json"]
-    verified = json.loads(lnlab_process(words, repository, environment).stdout)
-    assert verified["passed"], verified
-    if capability == "default":
-        assert not verified["reports"][0]["exact"], "other instructions move the last bits, or nothing is tested here"
+    told = [str(d) for d in found.differences if "optimizer.lr: " in str(d)]
+    assert len(told) == 1
+    assert f" {chosen} for {decision['value']}" in told[0]

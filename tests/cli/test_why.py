@@ -8,21 +8,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lnlab.probes.probe import probes
 from lnlab.store.plans import find_plan
 from lnlab.store.store import Store
-
-BROKEN = """\
-from lnlab.probes.probe import probes
-
-@probes.register("breaking", table="sites", quantities=("constant",), passes=lambda choice: 1.0)
-def breaking(state):
-    '''``1``: fails on one seed.'''
-    print("about to measure")
-    if state.draw.seed == 2:
-        raise RuntimeError("no luck")
-    yield {"quantity": "constant", "value": 1.0}
-"""
 
 
 @pytest.fixture
@@ -94,21 +81,16 @@ def test_a_run_is_known_by_the_beginning_of_its_key(lnlab, rows_behind):
     assert f"{run['run'][:16]} (placement=post, seed 1)" in several.err
 
 
-def test_a_failed_run_leads_to_its_reason_and_to_what_it_printed(lnlab, tiny, workers, monkeypatch):
-    monkeypatch.setattr(probes, "_entries", dict(probes.entries))
-    Path("broken.py").write_text(BROKEN)
-    tiny.write_text(
-        tiny.read_text().replace("  - {kind: gradient_norm, at: init, batches: 1}\n", "  - {kind: breaking}\n")
-    )
-    tiny.write_text(tiny.read_text().partition("report:")[0])
-    ran = lnlab("run", "tiny.yaml", "--with", "broken.py", "-w", "1")
+def test_a_failed_run_leads_to_its_reason_and_to_what_it_printed(lnlab, plugged, workers):
+    text = plugged.read_text().replace("  - {kind: gradient_norm, at: init, batches: 1}\n", "  - {kind: fragile}\n")
+    plugged.write_text(text.partition("report:")[0])
+    ran = lnlab("run", "tiny.yaml", "--with", "mine.py", "-w", "1")
     (hint,) = [line for line in ran.err.splitlines() if "lnlab why" in line]
     key = hint.split()[-1]
     assert f"(lnlab why {key})" in lnlab("status", "tiny.yaml").out
-    printed = lnlab("why", key, "--with", "broken.py").out
+    printed = lnlab("why", key, "--with", "mine.py").out
     assert "placement=post, seed 2" in printed
     assert "status       failed" in printed
-    assert "reason       breaking: RuntimeError: no luck" in printed
     log = printed.partition("printed last:\n")[2]
     assert "  about to measure" in log
     assert "RuntimeError: no luck" in log

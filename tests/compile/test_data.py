@@ -7,10 +7,8 @@ import pytest
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.cost.cost import cost
-from lnlab.compile.cost.data_passes import DATA_CHECKS
 from lnlab.compile.reference.explain import explain
-from lnlab.compile.resolve.resolve import resolve_setting
-from lnlab.registry import Registry, default
+from lnlab.registry import default
 from tests.support.refusals import refused
 
 
@@ -120,73 +118,6 @@ def test_what_has_no_end_is_not_read_to_its_end(plan, base, golden):
 def test_an_init_must_say_how_much_it_reads(plan, base, golden):
     (problem,) = refused(plan, base + "init: silent\n")
     golden(problem)
-
-
-BASE = {
-    "task": "any",
-    "model": {"kind": "encoder_decoder", "layers": 2, "d_model": 24, "heads": 2, "d_ff": 32},
-    "placement": "post",
-}
-PROFILED = {"kind": "admin", "start": "profiled"}
-NEWS = {"kind": "classification", "corpus": "toy_finance"}
-CLASSIFIER = {"model": BASE["model"] | {"kind": "classifier"}}
-REFUSED = [
-    ({"init": {"kind": "zero_qk", "of": {"kind": "from_run", "spec": "pretrain"}}}, ["init"]),
-    (CLASSIFIER | {"task": NEWS | {"classes": 2}}, ("task.classes",)),
-    (CLASSIFIER | {"task": NEWS | {"tokenizer": "bert_base_uncased"}}, ("task.vocabulary",)),
-    ({"placement": PROFILED}, ("encoder.placement", "decoder.placement")),
-    (
-        {"encoder": {"placement": PROFILED}, "decoder": {"placement": "pre"}, "init": "fairseq", "placement": None},
-        ("encoder.placement",),
-    ),
-    ({"init": "admin"}, ("init",)),
-    ({"init": "admin", "placement": "admin"}, ("init",)),
-    ({"init": {"kind": "zero_qk", "of": "admin"}, "placement": PROFILED}, ("init",)),
-    ({"task": "endless", "init": "dt_fixup", "norm": "none"}, ("init",)),
-    ({"task": {"kind": "short", "length": 1}, "encoder": {"norm": "batch"}}, ("encoder.norm",)),
-]
-ACCEPTED = [
-    {"placement": PROFILED, "init": "admin"},
-    {"placement": PROFILED, "init": {"kind": "admin", "of": "zero_qk"}, "task": "endless"},
-    {"encoder": {"placement": PROFILED}, "decoder": {"placement": "pre"}, "init": "admin", "placement": None},
-    {"placement": "admin"},
-    {"placement": "post", "norm": "none", "init": "dt_fixup"},
-    {"task": {"kind": "short", "length": 2}, "encoder": {"norm": "batch"}},
-    {"task": {"kind": "short", "length": 1}, "encoder": {"norm": "instance"}},
-    {"task": "any", "encoder": {"norm": "batch"}},
-]
-
-
-@pytest.fixture(scope="module")
-def real():
-    """The real pieces, and tasks that say of themselves what matters here."""
-    tasks = Registry("task", REGISTRIES["task"].facts)
-    tasks.register("any")(lambda draw, roots: None)
-    tasks.register("endless", endless=True)(lambda draw, roots: None)
-    tasks.register("classification")(REGISTRIES["task"]["classification"].build)
-
-    @tasks.register("short", tokens=lambda params: params["length"])
-    def short(draw, roots, *, length: int): ...
-
-    return {**REGISTRIES, "task": tasks}
-
-
-def flaws(given, registries):
-    merged = {key: value for key, value in (BASE | given).items() if value is not None}
-    setting = resolve_setting(merged, registries)
-    return [flaw for check in DATA_CHECKS for flaw in check(setting, registries)]
-
-
-@pytest.mark.parametrize(("given", "paths"), REFUSED)
-def test_a_contradiction_is_refused_with_its_reason_and_remedy(real, given, paths, golden):
-    found = flaws(given, real)
-    assert [".".join(map(str, flaw.path)) for flaw in found] == list(paths)
-    golden([f"{flaw.what}; {flaw.remedy}" for flaw in found])
-
-
-@pytest.mark.parametrize("given", ACCEPTED, ids=str)
-def test_what_goes_together_is_let_through(real, given):
-    assert flaws(given, real) == []
 
 
 def test_batches_of_real_tasks_have_the_tokens_that_they_say():

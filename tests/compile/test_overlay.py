@@ -1,8 +1,6 @@
 """Base, then profile, then arguments from left to right; pins; and where each part was written."""
 
-import pytest
-
-from lnlab.compile.sweep.overlay import merge_spec, pin_sentences
+from lnlab.compile.sweep.overlay import merge_spec
 
 
 def drafted(document, text, profile=None, *arguments):
@@ -32,14 +30,6 @@ def test_every_part_knows_where_it_was_written(base, document):
 SWEEP = "sweep: [{placement: [post, pre], norm: [layer]}, {placement: [post]}]\n"
 
 
-def test_a_value_pins_an_axis_and_a_list_replaces_its_values(base, document, golden):
-    made = drafted(document, base + SWEEP, None, "placement=pre", "norm=[rms, none]", "model.layers=3")
-    assert {path: pin.value for path, pin in made.pins.items()} == {"placement": "pre", "norm": ["rms", "none"]}
-    assert made.data["placement"] == "pre"
-    assert "norm" not in made.data
-    golden(pin_sentences(made))
-
-
 def test_of_several_pins_of_a_path_the_last_counts(base, document):
     profile = "profiles: {p: {placement: post}}\n"
     for arguments, word in ((["placement=pre"], "pre"), (["placement=pre", "placement=post"], "post")):
@@ -54,35 +44,7 @@ def test_of_methods_whose_names_begin_alike_the_longest_that_fits_is_meant(base,
     assert made.data["methods"] == {"a": {"norm": "rms"}, "a.norm": {"placement": "pre"}}
 
 
-def test_a_replaced_sweep_decides_what_is_an_axis(base, document):
-    made = drafted(document, base + SWEEP, None, "placement=pre", "sweep=[{model.layers: [1]}]")
-    assert made.pins == {}
-    assert made.data["placement"] == "pre"
-
-
-@pytest.mark.parametrize(
-    ("argument", "code"),
-    [
-        ("title=x", "unsupported"),
-        ("claims=[]", "unsupported"),
-        ("seeds.x=1", "unsupported"),
-        ("modl.layers=1", "unknown-key"),
-        ("model.layers.x=1", "wrong-type"),
-        ("placement.alpha=1", "no-effect"),
-    ],
-)
-def test_what_cannot_be_set_is_refused(base, document, argument, code):
-    (issue,) = drafted(document, base + SWEEP, None, argument).issues
-    assert (issue.place, issue.code) == (f"-s {argument}", code)
-
-
 def test_flaws_of_a_profile_that_is_not_chosen_are_found_too(base, document):
     made = drafted(document, base + "profiles: {p: {titel: 1}, q: 3}\n")
     assert [issue.place for issue in made.issues] == [("profiles", "p", "titel")]
     assert drafted(document, base + "profiles: 3\n").issues == []
-
-
-def test_an_unknown_profile_gets_the_nearest_name(base, document, golden):
-    (issue,) = drafted(document, base + PROFILE, "pp").issues
-    assert (issue.place, issue.code) == ("--profile pp", "unknown-name")
-    golden(issue.remedy)

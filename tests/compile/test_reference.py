@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.reference.key_words import SITE_WORDS
-from lnlab.compile.reference.reference import reference, schema_in_words
+from lnlab.compile.reference.reference import reference
 from lnlab.meanings import COMMON_MEANINGS, meaning
 from lnlab.registry import Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
@@ -83,28 +83,3 @@ def test_the_grammar_names_every_top_level_key(small):
     text = reference(small)
     unnamed = {"norm", "init", "attention", "optimizer", "schedule", "train"}
     assert all(f"\n{key}:" in text for key in {*SETTING, *Experiment.model_fields} - unnamed)
-
-
-class _Inner(BaseModel):
-    a: int
-
-
-@pytest.mark.parametrize(
-    "annotation",
-    [
-        int | None,
-        list[str],
-        list[Any],
-        dict[str, int],
-        bool,
-        Literal["x"],
-        float | list[float],
-        _Inner,
-        Annotated[int, Field(ge=1, le=3)],
-        Annotated[str, Field(pattern="^a$")],
-    ],
-)
-def test_types_in_words(annotation, golden):
-    model = type("Given", (BaseModel,), {"__annotations__": {"given": annotation}})
-    made = model.model_json_schema()
-    golden(schema_in_words(made["properties"]["given"], made.get("$defs", {})))

@@ -1,6 +1,5 @@
 """A spec file is bounded before it is read, and what is wrong with it is one clear message each."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from lnlab.errors import SpecError
 from lnlab.specfile.load import load_spec, parse_spec
-from lnlab.userfiles import LARGEST_SPEC as LARGEST
 from tests.support.refusals import refused
 
 GOOD = b"lnlab: 2\ntitle: x\n"
@@ -64,18 +62,6 @@ def test_a_file_that_is_no_spec_gets_one_message_with_its_place(spec, content, m
     assert message in found
 
 
-def test_a_folder_a_device_and_an_absent_file_are_named(tmp_path, golden):
-    (tmp_path / "xiong.yaml").write_bytes(GOOD)
-    os.mkfifo(tmp_path / "pipe")
-    assert "is a folder" in refused(load_spec, tmp_path)[0]
-    golden(refused(load_spec, tmp_path / "pipe")[0])
-    golden(refused(load_spec, tmp_path / "xion.yaml")[0])
-    # The ending, which all have, makes no name near.
-    golden(refused(load_spec, tmp_path / "nothing.yaml")[0])
-    golden(refused(load_spec, tmp_path / "none" / "a.yaml")[0])
-    assert "cannot be read" in refused(load_spec, Path("a\0b"))[0]
-
-
 def test_a_file_without_permission_says_why(spec, monkeypatch):
     path = spec(GOOD)
 
@@ -84,13 +70,6 @@ def test_a_file_without_permission_says_why(spec, monkeypatch):
 
     monkeypatch.setattr(Path, "open", refuse)
     assert refused(load_spec, path) == [f"{path}: cannot be read (permission denied)"]
-
-
-def test_a_file_that_is_too_large_is_refused_unread(spec):
-    path = spec(b"")
-    os.truncate(path, 10**12)  # all of it a hole: more than any memory holds
-    (found,) = refused(load_spec, path)
-    assert f"has 1,000,000,000,000 bytes; a YAML file has at most {LARGEST:,}" in found
 
 
 def test_every_fault_of_a_file_is_reported_at_once_in_order(spec):

@@ -105,15 +105,6 @@ def test_damage_makes_a_run_missing_and_says_why_while_the_others_are_served(ful
     assert plan.runs[1].key not in results.tables["sites"]["run"]
 
 
-def test_a_measurement_taken_twice_counts_once(full, plan, root, tmp_path):
-    before = full.results(plan.digest).tables["sites"]
-    other = type(full)(tmp_path / "other")
-    record(other, plan.trajectories[0], only=plan.trajectories[0].measurements[1:])
-    (folder,) = trajectory_folder(other.root, plan.trajectories[0].key).glob("0-*")
-    folder.rename(trajectory_folder(root, plan.trajectories[0].key) / "0-0")
-    assert_frame_equal(full.results(plan.digest).tables["sites"], before)
-
-
 def test_rows_that_this_plan_does_not_ask_for_are_left_out(full, tmp_path):
     only = plan_of(variants=1, seeds=1, probes=({"kind": "norm", "batches": 2},))
     full.save_plan(only, tmp_path / "toy.yaml")

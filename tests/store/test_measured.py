@@ -5,16 +5,6 @@ from dataclasses import replace
 import polars as pl
 
 from tests.support.results_digest import results_digest
-from tests.support.store_toys import record_all
-
-
-def test_time_host_and_order_of_work_do_not_matter(full, plan, tmp_path):
-    other = type(full)(tmp_path / "other")
-    other.save_plan(plan, tmp_path / "toy.yaml")
-    record_all(other, replace(plan, trajectories=plan.trajectories[::-1]))
-    one, two = full.results(plan.digest), other.results(plan.digest)
-    assert one.runs["seconds"].to_list() != two.runs["seconds"].to_list()
-    assert results_digest(one) == results_digest(two)
 
 
 def test_the_last_digit_null_nan_and_empty_text_all_matter(full, plan):

@@ -1,19 +1,15 @@
 """Finished trajectories in packs: the same to every reader, whatever happens while they are put there."""
 
-import random
 import shutil
-import signal
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 
 import pytest
 from polars.testing import assert_frame_equal
 
 from lnlab.app.stores.pushing import push_units
-from lnlab.errors import StoreError
 from lnlab.store import files, packing
 from lnlab.store.packs import Packs
 from lnlab.store.records.coverage import superseded_records
@@ -141,40 +137,6 @@ def flip(path, bit):
     path.write_bytes(content)
 
 
-@pytest.mark.nightly
-def test_a_flipped_bit_anywhere_is_found_and_costs_one_group_which_a_rerun_computes(full, root, plan):
-    whole = results_digest(full.results(plan.digest))
-    full.pack()
-    (pack,) = Packs(root).current()
-    shutil.copytree(pack.folder, root / "copy")
-    draw = random.Random(3)
-    for _ in range(60):
-        table = pack.tables[draw.choice(["records", "sites", "outcomes"])]
-        flip(table.path, draw.randrange(8 * table.size))
-        lacking = full.pending(plan)
-        assert len(lacking) == 2
-        assert all(f"file damaged: {table.path} is truncated or altered from byte" in why for _, why in lacking)
-        results = full.results(plan.digest)
-        assert results.runs["status"].null_count() == 2
-        assert results.tables["sites"].height == 12
-        shutil.copy(root / "copy" / table.path.name, table.path)
-    for table in pack.tables.values():
-        for _ in range(20):
-            flip(table.path, 8 * table.size + draw.randrange(8 * len(table.footer)))
-            assert full.pending(plan) == []
-            assert results_digest(full.results(plan.digest)) == whole
-            shutil.copy(root / "copy" / table.path.name, table.path)
-    for name in ("index.json", "copy.json"):
-        flip(pack.folder / name, 777)
-        assert full.pending(plan) == []
-        shutil.copy(root / "copy" / name, pack.folder / name)
-    flip(pack.folder / "sites.parquet", 800)
-    record_all(full, plan)
-    full.pack()
-    assert full.pending(plan) == []
-    assert results_digest(full.results(plan.digest)) == whole
-
-
 def test_without_either_index_a_pack_is_damaged_as_a_whole_and_computed_again(full, root, plan):
     whole = results_digest(full.results(plan.digest))
     full.pack()
@@ -281,58 +243,6 @@ def test_what_is_packed_while_it_is_read_is_seen(full, root, plan, monkeypatch):
     contents = dict(reader.read_all([unit.key for unit in plan.trajectories]))
     assert loose(root) == []
     assert [len(each.records) for each in contents.values()] == [1] * 4
-
-
-@pytest.mark.nightly
-def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidies(full, root, plan, forked, tmp_path):
-    """With one pack there already, so that two are joined as well."""
-    full.pack()
-    more = plan_of(variants=2, seeds=3)
-    full.save_plan(more, tmp_path / "toy.yaml")
-    record_all(full, more)
-    expected, seen = results_digest(full.results(more.digest)), held(root, more)
-    base = tmp_path / "base"
-    shutil.copytree(root, base)
-    _, total = forked("pack_until", str(root), 0)
-    assert total > 25
-
-    for n in range(1, total + 1):
-        other = tmp_path / f"killed {n}"
-        shutil.copytree(base, other)
-        assert forked("pack_until", str(other), n)[0] == -signal.SIGKILL
-        store = Store(other)
-        assert results_digest(store.results(more.digest)) == expected
-        assert [len(each.records) for each in (read_trajectory(other, unit.key) for unit in more.trajectories)] == [
-            1
-        ] * 6
-        assert store.pending(more) == []
-        store.pack()
-        names = {path.name for path in (other / "packs").iterdir()}
-        assert {name for name in names if name.startswith(".")} == {".lock"}
-        assert results_digest(store.results(more.digest)) == expected
-        unit = store.open_unit(more.trajectories[-1].key)
-        assert unit.missing([each.key for each in more.trajectories[-1].measurements]) == []
-        unit.abandon()
-    assert [records for records, _, _ in held(root, more)] == [records for records, _, _ in seen]
-
-
-@pytest.mark.nightly
-def test_a_disk_that_is_full_at_any_operation_costs_nothing(full, root, plan, failing, monkeypatch, tmp_path):
-    base = tmp_path / "base"
-    shutil.copytree(root, base)
-    expected = results_digest(full.results(plan.digest))
-    done = failing(OSError(28, "No space left on device"), 10**9)
-    full.pack()
-    for n in range(1, len(done) + 1):
-        store = Store(tmp_path / f"full {n}")
-        shutil.copytree(base, store.root)
-        failing(OSError(28, "No space left on device"), n)
-        with suppress(StoreError):
-            store.pack()
-        monkeypatch.setattr(files, "before", files.nothing)
-        assert results_digest(store.results(plan.digest)) == expected
-        store.pack()
-        assert results_digest(store.results(plan.digest)) == expected
 
 
 PACKER = """

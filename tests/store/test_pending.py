@@ -8,35 +8,37 @@ from tests.support.store_toys import PROBES, outcome_of, plan_of, record, record
 
 def test_a_fresh_store_lacks_everything_and_a_full_one_nothing(store, full, plan):
     fresh = type(store)(store.root / "fresh")
-    assert fresh.pending(plan) == [(each, "not in the store") for each in plan.trajectories]
+    assert [each for each, _ in fresh.pending(plan)] == list(plan.trajectories)
     assert full.pending(plan) == []
     assert full.lacks(full.last()) == {}
     assert full.held() == {each.key for unit in plan.trajectories for each in unit.measurements}
 
 
-def test_more_seeds_and_a_new_probe_cost_only_what_is_new(full):
+def test_more_seeds_and_a_new_probe_cost_only_what_is_new(full, golden):
     more = full.pending(plan_of(variants=2, seeds=3))
     assert [unit.seed for unit, _ in more] == [3, 3]
     probe = {"kind": "rank", "batches": 1}
     grown = full.pending(plan_of(probes=(*PROBES, probe)))
     assert [[each.probe for each in unit.measurements] for unit, _ in grown] == [[probe]] * 4
-    assert {reason for _, reason in grown} == {"not in the store: 1 of 3 measurements"}
+    golden([reason for _, reason in grown])
 
 
 @pytest.mark.parametrize(
-    ("status", "reason", "said"),
+    ("status", "reason"),
     [
-        ("failed", "ValueError: no", "the last attempt failed: ValueError: no"),
-        ("out_of_memory", None, "the last attempt ran out of memory"),
-        ("timed_out", "stopped after 3 s", "the last attempt ran out of time: stopped after 3 s"),
-        ("interrupted", "stopped by Ctrl-C", "the last attempt was interrupted: stopped by Ctrl-C"),
+        ("failed", "no"),
+        ("out_of_memory", None),
+        ("timed_out", "stopped after 3 s"),
+        ("interrupted", "stopped by Ctrl-C"),
     ],
 )
-def test_the_last_attempt_is_the_reason_until_one_finishes(store, plan, status, reason, said):
+def test_the_last_attempt_is_the_reason_until_one_finishes(store, plan, status, reason, golden):
     unit = plan.trajectories[0]
     record(store, unit, "failed", "an older reason")
     record(store, unit, status, reason)
-    assert store.pending(plan)[0] == (unit, said)
+    ((found, said), *_) = store.pending(plan)
+    assert found == unit
+    golden(said)
     record(store, unit)
     assert unit.key not in {each.key for each, _ in store.pending(plan)}
 
@@ -54,7 +56,8 @@ def test_a_damaged_file_is_named_and_measured_again(full, root, plan):
     unit = plan.trajectories[2]
     (path,) = trajectory_folder(root, unit.key).rglob("sites.parquet")
     path.write_bytes(path.read_bytes()[:-1])
-    assert full.pending(plan) == [(unit, f"file damaged: {path} is truncated or altered")]
+    ((found, said),) = full.pending(plan)
+    assert (found, str(path) in said) == (unit, True)
     record(full, unit)
     assert full.pending(plan) == []
 

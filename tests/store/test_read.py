@@ -1,7 +1,5 @@
 """``lnlab.results`` finds the last run of a spec as it is now, without torch."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -51,14 +49,3 @@ def test_a_run_without_overrides_comes_before_one_with_them(full, root, spec, pl
     (root / "plans" / plan.digest / "plan.json").unlink()
     assert lnlab.results(spec, store=root).results.runs.height == 1
     record_all(full, plan)
-
-
-def test_neither_torch_nor_pydantic_is_imported(root, spec):
-    script = (
-        "import sys, lnlab; from pathlib import Path; from lnlab.store.store import Store;"
-        f"found = lnlab.results({str(spec)!r}, store={str(root)!r});"
-        f"store = Store(Path({str(root)!r})); assert store.lacks(store.last()) == {{}};"
-        "assert found.results.runs.height == 4; print(sorted({'torch', 'pydantic', 'tokenizers'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

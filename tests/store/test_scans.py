@@ -1,6 +1,7 @@
 """Packs hold one Parquet file a table, which any reader of Parquet reads; large ones are never held whole."""
 
 import shutil
+from itertools import product
 
 import polars as pl
 import pytest
@@ -87,8 +88,7 @@ CONDITIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("condition", CONDITIONS, ids=str)
-def test_of_files_no_rows_are_held_but_those_that_a_selection_takes(store, tmp_path, monkeypatch, condition):
+def test_of_files_no_rows_are_held_but_those_that_a_selection_takes(store, tmp_path, monkeypatch):
     """Of runs that are measured, and have curves."""
     plan = plan_of(variants=2, seeds=2)
     (tmp_path / "toy.yaml").write_text("title: toy\n")
@@ -114,14 +114,14 @@ def test_of_files_no_rows_are_held_but_those_that_a_selection_takes(store, tmp_p
 
     monkeypatch.setattr(Results, "rows", counted)
     quantities = {word for name in ("sites", "curves") for word in held.tables[name]["quantity"].unique()}
-    for quantity in sorted(quantities):
+    for quantity, condition in product(sorted(quantities), CONDITIONS):
         selection = {"quantity": quantity, **condition}
         expected = select_measured_rows(held, selection)
         heights.clear()
         selected = select_measured_rows(scanned, selection)
         assert_frame_equal(selected, expected, check_row_order=False)
         if condition in ASKED_OF_FILES:
-            assert sum(heights) == expected.height
+            assert sum(heights) == expected.height, selection
 
 
 def test_groups_without_rows_that_are_wanted_are_not_read(scanned, root, plan):

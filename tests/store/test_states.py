@@ -2,14 +2,12 @@
 
 import errno
 import os
-from pathlib import Path
 
 import pytest
 
 from lnlab.errors import StoreError
 from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.record import Record
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.records.states import latest_state, remove_states, save_state
 from lnlab.tables import SavedState
@@ -162,26 +160,6 @@ def test_a_lost_state_costs_time_and_no_row(store, root):
         flip(path)
     assert train(store, [], 9) == 0
     assert sorted(set(rows(root))) == list(range(9))
-
-
-def records(*stretches):
-    """Records that say no more than where they begin and stop; a third value: that the trajectory ends there."""
-    outcomes = [{"status": "diverged" if len(each) > 2 else "interrupted", "reason": "said"} for each in stretches]
-    return [
-        Record(Path(), UNIT.key, each[0], each[1], (), (), outcome, {})
-        for each, outcome in zip(stretches, outcomes, strict=True)
-    ]
-
-
-def test_a_course_ends_at_a_gap_and_at_its_own_end():
-    assert coverage_of(records()).covered == 0
-    assert coverage_of(records((0, 4), (0, 6), (5, 9))).covered == 9
-    assert coverage_of(records((0, 4), (5, 9))).covered == 4
-    made = coverage_of(records((0, 4), (4, 7, "ends"), (9, 12, "ends")))
-    assert (made.covered, made.end.steps) == (7, 7)
-    assert made.ended(8) is made.end
-    assert made.ended(7) is None
-    assert coverage_of(records((3, 7, "ends"))).end is None
 
 
 @pytest.mark.parametrize("code", [ERRORS[0], *(pytest.param(e, marks=pytest.mark.nightly) for e in ERRORS[1:])])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lnlab.errors import StoreError
-from lnlab.store.records.layout import trajectory_folder
+from lnlab.store.records.layout import stretch_name, stretches, trajectory_folder
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.unit import MAX_OUTPUT_BYTES
 from tests.support.store_toys import outcome_of, plan_of, record, rows_of, trajectory_of
@@ -116,7 +116,7 @@ def test_what_a_dead_worker_left_is_cleared_and_its_last_words_are_handed_on(sto
     assert (read_trajectory(root, UNIT.key).records[0].folder / "output.txt").read_text() == "segmentation fault\n"
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES])
 def test_an_error_at_any_operation_is_named_leaves_nothing_half_and_work_goes_on_afterwards(
     store, root, failing, monkeypatch, code
 ):
@@ -162,3 +162,30 @@ def test_a_record_is_renamed_only_when_every_byte_it_names_is_on_the_disk(store,
     monkeypatch.setattr(files, "before", before)
     record(store, plan_of().trajectories[0])
     assert any(path.name == "sites.parquet" for path in safe)
+
+
+def test_stretches_sort_by_first_step_as_a_number_and_a_trajectory_lies_under_two_digits_of_its_key(tmp_path):
+    names = [stretch_name(step) for step in (100, 20, 0, 0, 0)]
+    assert len(set(names)) == 5
+    for name in names:
+        (tmp_path / name).mkdir()
+    (tmp_path / "states").mkdir()
+    found = [path.name for path in stretches(tmp_path)]
+    assert found == [*names[2:], names[1], names[0]]
+    assert stretches(tmp_path / "gone") == []
+    assert trajectory_folder(tmp_path, "abcdef").relative_to(tmp_path).as_posix() == "trajectories/ab/abcdef"
+
+
+def test_leftovers_of_the_dead_heal_and_harm_nobody(store, tmp_path, golden):
+    (tmp_path / "toy.yaml").write_text("title: toy\n")
+    plan = plan_of(variants=1, seeds=1)
+    store.save_plan(plan, tmp_path / "toy.yaml")
+    folder = trajectory_folder(store.root, plan.trajectories[0].key)
+    (folder / "0-half").mkdir(parents=True)
+    (folder / "0-half" / "sites.parquet").write_bytes(b"PAR1")
+    (folder / "0-half" / "record.json.12.ab.part").write_bytes(b"{")
+    (store.root / "plans" / plan.digest / "runs.parquet.12.ab.part").write_bytes(b"PAR1")
+    golden([reason for _, reason in store.pending(plan)])
+    assert record(store, plan.trajectories[0])
+    assert not (folder / "0-half").exists()
+    assert store.results(plan.digest).runs["status"].to_list() == ["finished"]

@@ -13,7 +13,7 @@ from lnlab.app import cluster_run
 from lnlab.app.stores import pushing
 from lnlab.cli import main
 from lnlab.execute.cluster import array_tasks
-from lnlab.store import files, packing, remote
+from lnlab.store import files, remote
 from lnlab.store.garbage import remove_garbage
 from tests.support.this_process import NO_WORKERS
 
@@ -103,14 +103,6 @@ def _kill_before(operation: int) -> list[None]:
 
     files.before = before
     return operations
-
-
-def pack_until(root: str, operation: int) -> int:
-    """Pack a store, in small packs, until an operation on a file (0: to the end), and count these."""
-    packing.MIN_LOOSE_TRAJECTORIES, packing.GROUP_STRETCHES, packing.MAX_SMALL_PACKS = 2, 2, 1
-    operations = _kill_before(operation)
-    packing.pack_store(Path(root))
-    return len(operations)
 
 
 def remove_until(root: str, operation: int, plan: str, keys: Sequence[str]) -> int:

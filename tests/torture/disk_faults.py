@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from tests.support.forking import Pool, servers
@@ -45,22 +46,12 @@ def killed(folder: Path, full: bool, moment: str) -> Tally:
     return tally
 
 
-@fault(GROUP, "killed before a write, sync, rename or other change", PROMISE)
-def killed_before(folder: Path, full: bool) -> Tally:
-    """SIGKILL before each change."""
-    return killed(folder, full, "before")
-
-
-@fault(GROUP, "killed after it", PROMISE)
-def killed_after(folder: Path, full: bool) -> Tally:
-    """SIGKILL after each change."""
-    return killed(folder, full, "after")
-
-
-@fault(GROUP, "killed halfway through it", PROMISE)
-def killed_halfway(folder: Path, full: bool) -> Tally:
-    """SIGKILL when half of a write is done; what is no write has no half."""
-    return killed(folder, full, "halfway")
+for name, moment in (
+    ("killed before a write, sync, rename or other change", "before"),
+    ("killed after it", "after"),
+    ("killed halfway through it", "halfway"),  # when half of a write is done; what is no write has no half
+):
+    fault(GROUP, name, PROMISE)(partial(killed, moment=moment))
 
 
 @fault(GROUP, "power lost: what was not synced is dropped, kept in part, or kept in another order", PROMISE)
@@ -124,22 +115,12 @@ def _names_cause(message: str, place: str, code: int) -> bool:
     return place in where + what and os.strerror(code).lower() in what and bool(remedy)
 
 
-@fault(GROUP, "disk full (ENOSPC), after half a write", PROMISE)
-def disk_full(folder: Path, full: bool) -> Tally:
-    """Every call that takes space."""
-    return refused(folder, full, errno.ENOSPC, CHANGES)
-
-
-@fault(GROUP, "input or output error (EIO), after half a write", PROMISE)
-def disk_error(folder: Path, full: bool) -> Tally:
-    """Every call that changes the disk."""
-    return refused(folder, full, errno.EIO, CHANGES)
-
-
-@fault(GROUP, "permission denied (EACCES)", PROMISE)
-def denied(folder: Path, full: bool) -> Tally:
-    """Every call that changes the disk, and those that read it."""
-    return refused(folder, full, errno.EACCES, CHANGES + READS)
+for name, code, calls in (
+    ("disk full (ENOSPC), after half a write", errno.ENOSPC, CHANGES),
+    ("input or output error (EIO), after half a write", errno.EIO, CHANGES),
+    ("permission denied (EACCES)", errno.EACCES, CHANGES + READS),
+):
+    fault(GROUP, name, PROMISE)(partial(refused, code=code, names=calls))
 
 
 @fault(GROUP, "quota exceeded (EDQUOT)", PROMISE)

@@ -12,7 +12,7 @@ BY_NIGHT = (
     "killed after it",  # at the calls before which others are killed: a call later
     "input or output error (EIO), after half a write",  # both are refused as ENOSPC is, with another number
     "quota exceeded (EDQUOT)",
-    "eight processes on one spec of 100 units",  # test_processes of the store
+    "eight processes on one spec of 100 units",  # as four on overlapping specs do
     "SIGKILL to workers and parents that train",  # as those that measure; test_signals stops runs that train
 )
 """Faults that ``make test`` does not inject: each goes the way of another one that it does."""

@@ -1,8 +1,9 @@
 """Workers that die, hang, or print what nobody should have to keep: they take their own unit with them, no other."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,41 +86,30 @@ def _losses(
     return losses
 
 
-def register(name: str, kinds: list[Misbehaviour]) -> Callable[[Path, bool], Tally]:
-    """Register some kinds of misbehaviour as a fault."""
-
-    @fault(GROUP, name, PROMISE)
-    def inject(folder: Path, full: bool) -> Tally:
-        return misbehave(folder, full, kinds)
-
-    return inject
-
-
-register(
-    "a worker that dies of its unit",
-    [
-        Misbehaviour("segfault", {"kind": "die", "how": "segfault"}, "failed", "3 times its worker died (SIGSEGV)"),
-        Misbehaviour(
-            "killed for memory", {"kind": "die", "how": "SIGKILL"}, "failed", "3 times its worker died (SIGKILL)"
-        ),
-        Misbehaviour("abort", {"kind": "die", "how": "SIGABRT"}, "failed", "3 times its worker died (SIGABRT)"),
-        Misbehaviour("exit", {"kind": "die", "how": "exit"}, "failed", "3 times its worker died (exit code 3)"),
+KINDS = {
+    "a worker that dies of its unit": [
+        Misbehaviour(name, {"kind": "die", "how": how}, "failed", f"3 times its worker died ({told})")
+        for name, how, told in (
+            ("segfault", "segfault", "SIGSEGV"),
+            ("killed for memory", "SIGKILL", "SIGKILL"),
+            ("abort", "SIGABRT", "SIGABRT"),
+            ("exit", "exit", "exit code 3"),
+        )
     ],
-)
-register(
-    "a worker without memory",
-    [
+    "a worker without memory": [
         Misbehaviour("more memory than the process may have", {"kind": "allocate"}, "out_of_memory", "memory"),
         Misbehaviour("MemoryError", {"kind": "fail", "how": "memory"}, "out_of_memory", "MemoryError"),
     ],
-)
-register(
-    "a worker that floods its output, or prints what is no text",
-    [
-        Misbehaviour("lines without end", {"kind": "flood", "megabytes": 300}, "finished", ""),
-        Misbehaviour("one endless line", {"kind": "flood", "how": "one line", "megabytes": 100}, "finished", ""),
-        Misbehaviour("binary", {"kind": "flood", "how": "binary", "megabytes": 20}, "finished", ""),
-        Misbehaviour("half characters and bytes", {"kind": "flood", "how": "text"}, "finished", ""),
-        Misbehaviour("output closed", {"kind": "flood", "how": "closed"}, "finished", ""),
+    "a worker that floods its output, or prints what is no text": [
+        Misbehaviour(name, {"kind": "flood", **how}, "finished", "")
+        for name, how in (
+            ("lines without end", {"megabytes": 300}),
+            ("one endless line", {"how": "one line", "megabytes": 100}),
+            ("binary", {"how": "binary", "megabytes": 20}),
+            ("half characters and bytes", {"how": "text"}),
+            ("output closed", {"how": "closed"}),
+        )
     ],
-)
+}
+for name, kinds in KINDS.items():
+    fault(GROUP, name, PROMISE)(partial(misbehave, kinds=kinds))
