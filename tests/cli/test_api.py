@@ -90,14 +90,14 @@ def test_a_report_of_a_dict_is_that_of_the_file_but_for_its_name(store, data):
 @pytest.mark.parametrize(
     ("call", "kind"),
     [
-        (lambda data: package.check(data | {"placment": "pre"}), SpecError),
-        (lambda data: package.plan(data, overrides={"model.heads": 3}), SpecError),
-        (lambda data: package.plan(data, profile="reel"), SpecError),
-        (lambda data: package.run(data | {"seeds": float("inf")}), SpecError),
-        (lambda data: package.judge(data), StoreError),
-        (lambda data: package.report("none.yaml"), SpecError),
-        (lambda data: package.results(data), StoreError),
-        (lambda data: package.check(data, plugins="absent.py"), LabError),
+        pytest.param(lambda data: package.check(data | {"placment": "pre"}), SpecError, id="key"),
+        pytest.param(lambda data: package.plan(data, overrides={"model.heads": 3}), SpecError, id="heads"),
+        pytest.param(lambda data: package.plan(data, profile="reel"), SpecError, id="profile"),
+        pytest.param(lambda data: package.run(data | {"seeds": float("inf")}), SpecError, id="infinity"),
+        pytest.param(lambda data: package.judge(data), StoreError, id="judge"),
+        pytest.param(lambda data: package.report("none.yaml"), SpecError, id="report"),
+        pytest.param(lambda data: package.results(data), StoreError, id="results"),
+        pytest.param(lambda data: package.check(data, plugins="absent.py"), LabError, id="plugin"),
     ],
 )
 def test_an_error_is_of_lnlab_and_one_line_a_problem(call, kind, data, golden):
@@ -110,7 +110,7 @@ def test_an_error_is_of_lnlab_and_one_line_a_problem(call, kind, data, golden):
 @pytest.mark.nightly
 def test_a_script_needs_no_main_guard():
     Path("script.py").write_text(
-        "import lnlab\nprint(package.run('tiny.yaml', overrides={'seeds': 1}, workers=2, progress=False).computed)\n"
+        "import lnlab\nprint(lnlab.run('tiny.yaml', overrides={'seeds': 1}, workers=2, progress=False).computed)\n"
     )
     done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.stderr) == ("2\n", "")
@@ -120,7 +120,7 @@ def test_a_rerun_keeps_verdicts_on_derived_quantities_under_the_digest_of_their_
     """A process with nothing to compute has not imported these quantities, and their rows are part of the digest."""
     text = TINY.replace("gradient_norm, stack: decoder, tensor: w2, layer: last", "total_gradient_norm")
     Path("derived.yaml").write_text(text)
-    program = "import lnlab; package.run('derived.yaml', overrides={'seeds': 1}, workers=1, progress=False)"
+    program = "import lnlab; lnlab.run('derived.yaml', overrides={'seeds': 1}, workers=1, progress=False)"
     rows = []
     for _ in range(2):
         subprocess.run([sys.executable, "-c", program], check=True, timeout=300)

@@ -185,14 +185,13 @@ for name in ("measure", "Recorder"):
         "raise RuntimeError('built for another\\nnumpy')",
     ],
 )
-def test_a_torch_that_is_installed_and_broken_is_told_in_one_line_and_pieces_are_listed(workdir, golden, python, line):
+def test_a_torch_that_is_installed_and_broken_is_told_in_one_line(workdir, golden, python, line):
     (workdir / "torch").mkdir()
     (workdir / "torch" / "__init__.py").write_text(line)  # found before the one that works, below the working folder
-    words = [["plan", "tiny.yaml"], ["plan", "tiny.yaml"], ["list", "norm", "layer"]]
     program = f"import sys; sys.path.append({str(ROOT)!r}); from lnlab.cli import main"
-    done = python(f"{program}; sys.exit(str([main(one) for one in {words}]))")
+    done = python(f"{program}; sys.exit(str([main(['plan', 'tiny.yaml']) for _ in range(2)]))")
     *told, codes = done.err.splitlines()
-    assert (codes, len(told), "layer" in done.out) == ("[2, 2, 0]", 2, True)
+    assert (codes, len(told), done.out) == ("[2, 2]", 2, "")
     golden(told)
 
 

@@ -1,17 +1,13 @@
 """Seeds of single claims: which runs they add, and that no other claim's verdict moves."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import compile_plan
-from lnlab.compile.selection.claim_seeds import read_variants, seeds_of_variants
-from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
 from lnlab.errors import SpecError
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.select.variants import Variants
 from tests.support.toy_specs import PIECES, SMALLEST, toy_spec
 
 REST = """\
@@ -65,53 +61,32 @@ def test_runs_that_are_there_keep_their_keys(plan):
     assert {run.key for run in plan(SPEC).runs} < {run.key for run in plan(with_seeds("{post: 1-5}")).runs}
 
 
+AGAINST = """\
+train: {steps: 2, evaluate: [0, 2]}
+sweep: [{placement: [post, pre], optimizer.lr: [0.1, 0.2]}]
+claims:
+  - {id: learns, says: b, kind: bound, of: {placement: post, optimizer.lr: 0.1, OF}, at_least: 0.5}
+"""
+ITSELF, ALL = ("post", 0.1), {(placement, rate) for placement in ("post", "pre") for rate in (0.1, 0.2)}
+
+
 @pytest.mark.parametrize(
-    ("of", "variants"),
+    ("of", "points"),
     [
-        ({"placement": "post", "model.layers": 2}, {0}),
-        ({"placement": "post", "model.layers": 2, "reference": {"placement": "pre", "model.layers": 4}}, {0, 3}),
-        ({"placement": "post", "model.layers": 2, "reference": {"model.layers": 4, "same": "placement"}}, {0, 1}),
-        ({"placement": "post", "model.layers": 2, "reference": "best"}, {0, 1, 2, 3}),
-        ({"placement": "post", "model.layers": 2, "quantity": "share_of_best"}, {0, 1, 2, 3}),
-        ({"placement": "post", "model.layers": 2, "quantity": "time_of_compared"}, {0}),
-        ({"placement": "post", "model.layers": 2, "quantity": "loss_alone"}, {0}),
+        ("quantity: final_nll", {ITSELF}),
+        ("quantity: learned_fraction", ALL),
+        ("quantity: learned_fraction, reference: best", ALL),
+        ("quantity: {expr: 2 * learned_fraction, unit: ratio}", ALL),
+        ("quantity: learned_fraction, reference: {placement: pre, optimizer.lr: 0.2}", {ITSELF, ("pre", 0.2)}),
+        ("quantity: learned_fraction, reference: {placement: pre, same: optimizer.lr}", {ITSELF, ("pre", 0.1)}),
     ],
 )
-def test_what_a_quantity_is_measured_against_runs_too(of, variants):
-    settings = [{"placement": p, "model": {"layers": layers}} for p in ("post", "pre") for layers in (2, 4)]
-    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", "a"))
-    against = {"share_of_best": "best", "time_of_compared": "compared", "loss_alone": None}
-    entries = {name: SimpleNamespace(facts=SimpleNamespace(reference=word)) for name, word in against.items()}
-    registries = {"quantity": SimpleNamespace(entries=entries)}
-    requests = ResolvedRequests(claims=[claim])
-    seeds = seeds_of_variants(Variants(settings), [(1, 2)] * 4, {"a": (2, 3)}, requests, registries)
-    own = {1: set(), 2: set()}  # whoever asks for one of these, too
-    assert seeds == [own | {3: {"a"}} if number in variants else own for number in range(4)]
-
-
-def test_what_a_quantity_is_measured_against_has_its_own_task():
-    settings = [{"task": task, "placement": p} for task in ("large", "small") for p in ("post", "pre")]
-    of = {"placement": "post", "task": "small", "reference": "best"}
-    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", "a"))
-    assert read_variants(Variants(settings), claim, {}) == {2, 3}
-
-
-@pytest.mark.parametrize("quantity", ["learned_fraction", "{expr: 2 * learned_fraction, unit: ratio}"])
-def test_an_expression_is_measured_against_what_its_quantities_are(document, quantity):
-    text = toy_spec(
-        SMALLEST,
-        f"""\
-train: {{steps: 2, evaluate: [0, 2]}}
-sweep: [{{optimizer.lr: [0.1, 0.2, 0.3]}}]
-claims:
-  - {{id: learns, says: b, kind: bound, of: {{quantity: {quantity}, optimizer.lr: 0.1}}, at_least: 0.5}}
-""",
-        seeds=2,
-        claim_seeds={"learns": "1-4"},
-    )
-    # No reference is named, so that it is the best of all rates.
-    runs = runs_of(compile_plan(document(text), {**REGISTRIES, **FRAME_REGISTRIES}, ()), "optimizer.lr")
-    assert runs == {(rate, seed) for rate in (0.1, 0.2, 0.3) for seed in (1, 2, 3, 4)}
+def test_what_a_quantity_is_measured_against_runs_too(document, of, points):
+    text = toy_spec(SMALLEST, AGAINST.replace("OF", of), placement=None, seeds=2, claim_seeds={"learns": "1-4"})
+    planned = compile_plan(document(text), {**REGISTRIES, **FRAME_REGISTRIES}, ())
+    runs = runs_of(planned, "placement", "optimizer.lr")
+    assert {run[:2] for run in runs if run[2] == 4} == points
+    assert {run[:2] for run in runs if run[2] == 2} == ALL
 
 
 PROBES = """\

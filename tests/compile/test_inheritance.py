@@ -83,6 +83,14 @@ def test_a_grid_stands_for_the_axes_that_tell_its_runs_from_others(claims):
     assert "grid" not in of
 
 
+def test_a_grid_in_a_requirement_does_so_too(plan):
+    needs = "requires: {kind: bound, of: {grid: untied, quantity: gradient_norm, placement: pre}, at_most: 9}"
+    section = SECTION.replace("{model.layers: 4,", "{grid: depth, model.layers: 2,")
+    (required,) = plan(f"{HEAD}{GRIDS}{section}      - {FLAT[:-1]}, {needs}}}\n").experiment.claims[0].requires
+    setting = {"model.layers": 2, "model.tied": "none", "placement": "pre"}
+    assert required["of"] == setting | {"quantity": "gradient_norm"}
+
+
 def test_names_of_grids_are_part_of_no_key(plan):
     named = plan(HEAD + GRIDS)
     unnamed = plan(HEAD + GRIDS.replace("depth:", "-").replace("untied:", "-"))
