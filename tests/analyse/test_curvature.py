@@ -158,11 +158,7 @@ def test_of_a_budget_draws_tell_moments_and_draw_0_all_else():
             pair = spectrum_rows(f"post-{seed}", [-radius, radius], [(1 - lean) / 2, (1 + lean) / 2], draw=draw)
             rows += [{**row, "size": 6, "residual": None} for row in pair]
     results = spectral_results(rows)
-    expected = {
-        "frobenius_norm": [5.0, 5.0],
-        "largest_eigenvalue": [4.0, 8.0],
-        "smallest_eigenvalue": [-3.0, -6.0],
-    }
+    expected = {"frobenius_norm": [5.0, 5.0], "largest_eigenvalue": [4.0, 8.0], "smallest_eigenvalue": [-3.0, -6.0]}
     for name, values in expected.items():
         found = quantities[name].build(results).sort("seed")
         assert found["value"].to_list() == pytest.approx(values), name

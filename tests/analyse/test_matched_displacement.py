@@ -65,12 +65,7 @@ def test_runs_that_differ_in_pace_alone_are_alike(moving):
 
 
 def test_a_run_that_has_come_farther_before_it_is_looked_at_has_none(moving):
-    results = moving(
-        {
-            ("fast", 1): {10: (3.0, 2.0), 30: (9.0, 8.0)},
-            ("slow", 1): {10: (1.0, 5.0), 30: (2.0, 7.0)},
-        }
-    )
+    results = moving({("fast", 1): {10: (3.0, 2.0), 30: (9.0, 8.0)}, ("slow", 1): {10: (1.0, 5.0), 30: (2.0, 7.0)}})
     assert matched(results, reference="best", layer=1) == pytest.approx({("slow", 1, 10): 5.0, ("slow", 1, 30): 7.0})
 
 

@@ -18,8 +18,7 @@ NOISE = 1e-10
 
 
 @pytest.mark.parametrize(
-    "entry",
-    [pytest.param(e, id=e.name, marks=() if e.name in IN_EVERY_RUN else pytest.mark.nightly) for e in PROBES],
+    "entry", [pytest.param(e, id=e.name, marks=() if e.name in IN_EVERY_RUN else pytest.mark.nightly) for e in PROBES]
 )
 def test_no_probe_mixes_devices(entry, roots):
     task = {"task": TEXT} if speaks(entry) else {}

@@ -124,11 +124,7 @@ KINDS: dict[str, tuple[Judge, tuple[int, ...], tuple[int, ...]]] = {
     "`bound`, median": (of_numbers("median", Region(low=0.0)), (), (7, 14, 28)),
     "`bound`, share": (of_numbers("share", Region(low=0.0)), (), (7, 14, 28)),
     "`ratio`, mean": (of_numbers("mean", Region(low=1.0), log=True), (), (5, 10, 20)),
-    "`bound`, our margin, zone": (
-        of_numbers("mean", Region(low=0.0), Null(-1.0, -1.5, -0.5)),
-        (),
-        (5, 10, 20),
-    ),
+    "`bound`, our margin, zone": (of_numbers("mean", Region(low=0.0), Null(-1.0, -1.5, -0.5)), (), (5, 10, 20)),
     "`order` of four": (of_order, (3,), (5, 10, 20)),
     "`trend`": (of_trend, (6,), (5, 10, 20)),
     "`power_law`": (of_power_law, (), (5, 10, 20)),

@@ -116,11 +116,7 @@ SEE = "see total_gradient.py'); fix it"
         ("'supported'", "None", "claim 'mine' fails in mine.py: TypeError('it returned str, and no Finding'); fix it"),
         ("1 / 0", "None", "claim 'mine' fails in FOLDER/mine.py:6: ZeroDivisionError('division by zero'); fix it"),
         ("of['seed']", "None", "claim 'mine' fails in FOLDER/mine.py:6: KeyError('seed'); fix it"),
-        (
-            "None",
-            "[]",
-            "quantity 'mine' fails in mine.py: TypeError('it returned list, and no polars.DataFrame')",
-        ),
+        ("None", "[]", "quantity 'mine' fails in mine.py: TypeError('it returned list, and no polars.DataFrame')"),
         ("None", "results.runs.select('run')", f"{ROWS}have the columns run; {SEE}"),
         ("None", "results.rows('sites').drop('seed')", f"{ROWS}have the columns run, variant, step, measurement, "),
         ("None", "text_of(results, 'value')", f"{SEEDS}Int64 and its values String; {SEE}"),

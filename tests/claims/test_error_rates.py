@@ -150,9 +150,7 @@ def local_verdict(x, matrix, region):
 @some_n
 @three_shapes
 @pytest.mark.parametrize(
-    ("region", "false"),
-    [(Region(low=0.1), "supported"), (Region(-9, 0.1), "contradicted")],
-    ids=str,
+    ("region", "false"), [(Region(low=0.1), "supported"), (Region(-9, 0.1), "contradicted")], ids=str
 )
 def test_local_exponents_on_the_edge(region, false, shape, n):
     """The smallest is on the edge and all others lie clear of it, so that only one side can be wrong."""

@@ -139,8 +139,7 @@ def test_runs_to_come_and_seeds_lost_to_the_machine_leave_it_undecided(verdict, 
 
 
 @pytest.mark.parametrize(
-    "region",
-    [{}, {"at_least": 1, "at_most": 2}, {"between": [2, 1]}, {"at_most": -1}, {"equals": 2, "factor": 1}],
+    "region", [{}, {"at_least": 1, "at_most": 2}, {"between": [2, 1]}, {"at_most": -1}, {"equals": 2, "factor": 1}]
 )
 def test_a_region_that_makes_no_sense_is_refused_and_places_that_differ(verdict, region, golden):
     with golden.raises(LabError):

@@ -4,14 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.corpora import (
-    financial_phrasebank,
-    iwslt14,
-    multi30k,
-    toy_finance,
-    toy_german_english,
-    wmt14,
-)
+from lnlab.corpora import financial_phrasebank, iwslt14, multi30k, toy_finance, toy_german_english, wmt14
 from lnlab.corpora import listing as room
 from lnlab.corpora.corpus import RemoteFile, corpora
 from lnlab.corpora.listing import corpus_listings, fetch_corpus

@@ -1,9 +1,7 @@
 """The generated news: its proportions, its lengths, what its labels mean, and that words alone do not say it."""
 
-import math
 import re
 from collections import Counter
-from itertools import pairwise
 
 import pytest
 
@@ -77,28 +75,3 @@ def test_what_two_amounts_say_is_the_label(corpus):
             assert name == ("positive" if rises == FIGURES[figure.lower()] else "negative"), text
             read += 1
     assert read > 200
-
-
-def features(text):
-    words = text.lower().split()
-    return {*words, *pairwise(words)}
-
-
-def naive_bayes(rows, split):
-    """Held-out accuracy of naive Bayes on the words and pairs of words that occur."""
-    seen = {name: Counter() for name in REAL}
-    for text, name in rows[:split]:
-        seen[name].update(features(text))
-    total = Counter(name for _, name in rows[:split])
-
-    def score(text, name):
-        odds = (math.log((seen[name][each] + 0.5) / (total[name] + 1)) for each in features(text))
-        return math.log(total[name]) + sum(odds)
-
-    right = [name == max(REAL, key=lambda each: score(text, each)) for text, name in rows[split:]]
-    return sum(right) / len(right)
-
-
-def test_it_can_be_learned_and_is_not_trivial(corpus):
-    """Words and their pairs are worth more than the majority of 61 %, and far from all."""
-    assert 0.70 < naive_bayes(named(corpus), 1_800) < 0.90

@@ -7,7 +7,7 @@ import psutil
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, softmax
+from torch.nn.functional import cross_entropy, mse_loss, softmax
 
 from lnlab.curvature.dense import dense
 from lnlab.curvature.ggn import ggn
@@ -34,10 +34,6 @@ def squares(model, part):
     return mse_loss(model(X[part])[:, 0], Y[part].double(), reduction="sum") / 2, len(Y[part])
 
 
-def logistic(model, part):
-    return binary_cross_entropy_with_logits(model(X[part])[:, 0], (Y[part] > 0).double(), reduction="sum"), len(Y[part])
-
-
 def classes(model, part):
     return cross_entropy(model(X[part]), Y[part], reduction="sum"), len(Y[part])
 
@@ -59,15 +55,6 @@ class Deep(nn.Module):
 def test_the_closed_form_of_linear_regression(operator):
     """``XᵀX / n``: over all rows alike, whatever shard they are in."""
     torch.testing.assert_close(matrix(operator(linear(1), squares, SHARDS)), X.T @ X / 12, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("operator", [hessian, ggn])
-def test_the_closed_form_of_logistic_regression(operator):
-    """``Xᵀ diag(p (1 - p)) X / n``."""
-    model = linear(1)
-    p = torch.sigmoid(model(X)).detach()
-    expected = X.T @ (p * (1 - p) * X) / 12
-    torch.testing.assert_close(matrix(operator(model, logistic, SHARDS)), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("operator", [hessian, ggn])

@@ -129,10 +129,7 @@ def test_a_fused_function_with_a_wrong_second_derivative_is_refused_by_name():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("wrong", [Cut, Once])
 def test_a_function_that_cannot_be_differentiated_twice_is_refused(wrong, dtype):
-    with pytest.raises(
-        CurvatureError,
-        match=f"{wrong.__name__}Backward",
-    ):
+    with pytest.raises(CurvatureError, match=f"{wrong.__name__}Backward"):
         hessian(Applies(wrong).to(dtype), total, [X.to(dtype)])
 
 

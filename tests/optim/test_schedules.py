@@ -73,23 +73,6 @@ def test_the_schedule_of_vaswani_peaks_at_the_end_of_warm_up_and_without_it_is_a
     assert max(rates) == rates[3999] == pytest.approx(6.99e-4, rel=1e-3)
 
 
-def test_sums_of_rates_by_warm_up_differ_forty_fold_without_an_anchor_and_little_with_one():
-    """Over 16,500 updates at 5e-3; the integrals are 2 sqrt(A (A + t)) and its like, so Σ is within a rate of them."""
-
-    def total(warmup_steps: int, **options: Any) -> float:
-        return 5e-3 * math.fsum(sequence(made("inverse_sqrt", warmup_steps=warmup_steps, **options), 16_500))
-
-    assert [total(T) for T in (1, 500, 4000)] == pytest.approx([1.28, 25.0, 51.2], abs=0.1)
-    shifted = {"anchor": 4000, "form": "shifted"}
-    after = 5e-3 * 2 * math.sqrt(4000) * (math.sqrt(20_500) - math.sqrt(4000))
-    lost = [
-        5e-3 * T * (1 / 2 - T / 4000 / 12) for T in (1, 500)
-    ]  # ∫ (1 - t/T) sqrt(A / (A + t)), to first order in T/A
-    lost.append(5e-3 * 4000 * (8 * math.sqrt(2) / 3 - 10 / 3))
-    assert [total(T, **shifted) for T in (1, 500, 4000)] == pytest.approx([after - each for each in lost], abs=0.02)
-    assert after == pytest.approx(50.6, abs=0.05)
-
-
 def test_epochs_end_between_updates_whatever_float_makes_of_a_third():
     """517 batches in groups of three are 172 1/3 updates: three epochs end with update 517."""
     factor = made("step", epoch=517 / 3, epochs=[3])

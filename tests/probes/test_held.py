@@ -101,7 +101,7 @@ def state_of(setting):
         *({"placement": entry.name} for entry in placements),
         *({"norm": entry.name} for entry in norms),
         *({"kind": "encoder", "norm": name} for name in ("none", "batch")),
-        *({"d_model": width, "d_ff": inner} for width, inner in ((8, 96), (64, 16))),
+        *({"d_model": width, "d_ff": inner} for width, inner in ((8, 800), (64, 16))),
         *({"length": length, "heads": heads} for length, heads in ((4, 2), (40, 8))),
         *({"layers": 1, "tied": tied} for tied in ("none", "all")),
         {"train": {"precision": "float64"}},
@@ -109,7 +109,7 @@ def state_of(setting):
     ids=str,
 )
 def test_whatever_the_model_it_is_within_half_as_much(given):
-    assert 1 / 1.5 < peak(setting_of(**{"layers": 1} | given), batches=1, steps=1) < 1.5
+    assert 1 < peak(setting_of(**{"layers": 1} | given), batches=1, steps=1) < 1.5, "enough, and half as much at most"
 
 
 SIZES = ({"layers": 1}, {"layers": 1, "d_model": 48, "d_ff": 32})

@@ -48,8 +48,7 @@ def signs_of(made, exact, direction, number=0):
 
 @pytest.mark.parametrize("placement", ["post", "pre"])
 @pytest.mark.parametrize(
-    ("step", "size"),
-    [("random", 1e-4), ("random_relative", 1e-3), ("gradient", 1e-6), ("gradient_relative", 1e-5)],
+    ("step", "size"), [("random", 1e-4), ("random_relative", 1e-3), ("gradient", 1e-6), ("gradient_relative", 1e-5)]
 )
 def test_values_are_those_of_copies_moved_by_hand(state, values, placement, step, size):
     """In float64, a tied table once; J δ by a central difference."""

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from lnlab.report.page.claim_list import estimate_with_noun
 from lnlab.report.page.verdict_strip import EDGE, WIDTH, verdict_strip
-from lnlab.report.words.verdict_words import (
-    common_scope,
-    multiplicity_sentence,
-    statistic_text,
-    verdict_count_sentence,
-)
+from lnlab.report.words.verdict_words import common_scope, multiplicity_sentence, statistic_text, verdict_count_sentence
 from tests.report.conftest import verdict
 
 BASE = replace(

@@ -32,12 +32,7 @@ def width(page):
 @pytest.mark.parametrize(
     ("path", "scheme"),
     [
-        pytest.param(
-            path,
-            ("light", "dark")[place % 2],
-            id=path.parts[-3],
-            marks=marks_of(path),
-        )
+        pytest.param(path, ("light", "dark")[place % 2], id=path.parts[-3], marks=marks_of(path))
         for place, path in enumerate(PAGES)
     ],
 )

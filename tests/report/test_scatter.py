@@ -77,12 +77,7 @@ def test_it_can_be_drawn_and_says_what_is_drawn(results):
     section = scatter(results, of=OF, to=TO)
     (chart,) = section.charts
     assert to_svg(spec_with_data(chart)).startswith("<svg")
-    for words in (
-        "against squared hidden norm",
-        "one per seed and layer",
-        "95 % Student interval",
-        "over 10 seeds",
-    ):
+    for words in ("against squared hidden norm", "one per seed and layer", "95 % Student interval", "over 10 seeds"):
         assert words in chart.caption
     assert set(section.rows["sites"]["quantity"]) == {"gradient_norm", "hidden_norm_sq"}
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,9 @@ from lnlab.report.compose import build_parts
 from lnlab.report.data.theory import TheoryLine
 from lnlab.report.figures.findings import change_in_words, exponent_in_words, exponent_range, size_exponents
 from lnlab.report.page.figures import spec_with_data
+from lnlab.report.sections.heatmap import heatmap
 from lnlab.report.sections.plots import depth_profile, size_plot
+from lnlab.report.sections.small_multiples import small_multiples
 from lnlab.report.words.answer_text import fill_answer
 from lnlab.tables import Results
 from tests.report.conftest import changed
@@ -164,18 +167,14 @@ def test_a_variant_without_any_run_is_said_to_have_none(results, golden):
 
 
 @pytest.mark.parametrize(
-    "ratios",
-    [(0.05, 0.3, 0.9), (0.9, 1.0, 1.1, 1.01), (0.6, 1.0, 1.5, 1.2), (0.2, 0.21, 0.19), (1.05, 1.06, 1.055)],
+    "ratios", [(0.05, 0.3, 0.9), (0.9, 1.0, 1.1, 1.01), (0.6, 1.0, 1.5, 1.2), (0.2, 0.21, 0.19), (1.05, 1.06, 1.055)]
 )
 def test_a_curve_is_level_only_where_its_whole_interval_is(ratios, golden):
     pairs = [(2.0, 2.0 * ratio) for ratio in ratios]
     golden(change_in_words(pairs, "A", " over layers", log=True))
 
 
-@pytest.mark.parametrize(
-    "ends",
-    [(1.0, 2.9, 3.2), (1.99, 2.02, 2.0), (0.0, 6.0, 3.0), (2.5, 2.6, 2.55)],
-)
+@pytest.mark.parametrize("ends", [(1.0, 2.9, 3.2), (1.99, 2.02, 2.0), (0.0, 6.0, 3.0), (2.5, 2.6, 2.55)])
 def test_a_difference_is_level_only_where_its_whole_interval_is(ends, golden):
     start = 2.0
     golden(change_in_words([(start, end) for end in ends], "A", "", log=False))
@@ -218,7 +217,7 @@ def test_extreme_numbers_are_drawn(results, scale, section):
 
 def test_nothing_measured_is_a_sentence_and_not_an_error(results, golden):
     bare = Results(results.runs, results.axes, {n: t.clear() for n, t in results.tables.items()})
-    for section in (depth_profile, size_plot):
+    for section in (depth_profile, size_plot, heatmap, partial(small_multiples, panels="placement")):
         made = section(bare, quantity="gradient_norm", where={"tensor": "w2"})
         golden(made.finding)
         assert made.charts == ()

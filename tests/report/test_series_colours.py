@@ -3,8 +3,6 @@
 import json
 import re
 
-import pytest
-
 from lnlab.report.theme import GREY
 from tests.report.committed import PAGES
 
@@ -56,19 +54,3 @@ def test_series_of_every_committed_figure_have_colours_of_their_own():
                 flawed[page.parts[-3], figure] = shared
     assert flawed == {}
     assert compared > 100
-
-
-@pytest.mark.parametrize(
-    ("spec", "flawed"),
-    [
-        ({"encoding": {"color": {"field": "series", "scale": {"domain": ["a", "b"], "range": ["#1", "#1"]}}}}, "ab"),
-        ({"layer": [{"color": {"field": "series", "scale": {"domain": ["a"], "range": ["#1"]}}}]}, "b"),
-        ({"color": {"field": "series", "scale": {"domain": ["a", "b"], "range": ["#1", "#2"]}}}, ""),
-        ({"concat": [
-            {"mark": {"type": "line", "color": "#1"}, "transform": [{"filter": f"datum.series === '{name}'"}]}
-            for name in "ab"]}, "ab"),
-    ],
-)  # fmt: skip
-def test_a_shared_colour_is_found(spec, flawed):
-    rows = [{"series": "a"}, {"series": "b"}]
-    assert {name for name, _ in shared_colours({**spec, "datasets": {"points": rows}})} == {*flawed}

@@ -6,20 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.claims.verdict_text import (
-    elsewhere_text,
-    estimate_text,
-    law_text,
-    level_text,
-    verdict_label,
-)
+from lnlab.claims.verdict_text import elsewhere_text, estimate_text, law_text, level_text, verdict_label
 from lnlab.report.words.look_words import look_lines
 from lnlab.report.words.sentence_owners import Sentence, tally_by_owner
-from lnlab.report.words.verdict_words import (
-    criterion_text,
-    intervals_sentence,
-    verdict_interval,
-)
+from lnlab.report.words.verdict_words import criterion_text, intervals_sentence, verdict_interval
 from lnlab.report.write import write_report
 from tests.report.conftest import verdict
 from tests.report.test_charts import contrast

@@ -27,12 +27,7 @@ def contents(folder):
 
 def test_a_report_has_every_file_a_reader_needs(folder):
     found = set(contents(folder))
-    assert {
-        "index.html",
-        "notebook.ipynb",
-        "data/experiment.json",
-        "data/verdicts.parquet",
-    } <= found
+    assert {"index.html", "notebook.ipynb", "data/experiment.json", "data/verdicts.parquet"} <= found
     assert {name.rpartition("/")[2] for name in found if name.startswith("data/packs/")} == {
         "index.json",
         "records.parquet",

@@ -5,7 +5,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlab.corpora.multi30k import multi30k
 from lnlab.tasks.batching import batch_numbers, batches_of, sorted_by_length
 
 LENGTHS = st.lists(st.tuples(st.integers(2, 40), st.integers(2, 40)), min_size=1, max_size=200)
@@ -87,24 +86,3 @@ def test_no_rows_make_no_batch_and_a_target_longer_than_the_budget_is_an_error(g
     assert batches_of(none, none, 100, 1) == []
     with golden.raises(ValueError):
         batches_of(torch.tensor([3, 3]), torch.tensor([12, 3]), 10, 1)
-
-
-def waste(source, target, budget):
-    """Padding as a share of all positions: of both sides, and of the targets alone."""
-    made = batches_of(source, target, budget, 1)
-    places = [sum(len(rows) * int(side[rows].max()) for rows in made) for side in (source, target)]
-    return 1 - int(source.sum() + target.sum()) / sum(places), 1 - int(target.sum()) / places[1]
-
-
-@pytest.mark.data
-@pytest.mark.parametrize(
-    ("budget", "both", "targets"),
-    [(512, 0.015, 0.015), (1024, 0.044, 0.015), (2048, 0.044, 0.044), (4096, 0.08, 0.044)],
-)
-def test_padding_of_the_real_corpus_is_small(multi30k_root, budget, both, targets):
-    """In words with end marks. Sorted by their sum it would be 15 to 19 per cent, in random order 50."""
-    pairs = multi30k((multi30k_root,)).splits["train"]
-    source, target = (torch.tensor([len(pair[side].split()) + 1 for pair in pairs]) for side in (0, 1))
-    found = waste(source, target, budget)
-    assert found[0] < both
-    assert found[1] < targets

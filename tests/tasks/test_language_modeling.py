@@ -99,11 +99,7 @@ def test_the_z_loss_has_the_gradient_2_c_log_z_p_and_is_in_the_loss_alone(task):
     log_z = float(model.logits.detach().exp().sum().log())
     sums = {
         name: getattr(t, kind)(model, batch)[0]
-        for name, t, kind in (
-            ("plain", plain, "loss"),
-            ("with", with_z, "loss"),
-            ("nll", with_z, "nll"),
-        )
+        for name, t, kind in (("plain", plain, "loss"), ("with", with_z, "loss"), ("nll", with_z, "nll"))
     }
     added = weight * batch.tokens * log_z**2
     assert (sums["with"] - sums["plain"]).item() == pytest.approx(added)

@@ -146,12 +146,7 @@ def test_whether_runs_have_learned_is_said_where_a_reference_says_it(grid, golde
 
 
 def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, tmp_path):
-    given = facts_of(
-        sections=(
-            {"kind": "outcomes", "numbers": [END]},
-            {"kind": "basin", "quantity": END},
-        )
-    )
+    given = facts_of(sections=({"kind": "outcomes", "numbers": [END]}, {"kind": "basin", "quantity": END}))
     page, *_ = write_report(tmp_path, given, grid, []).files
     text = page.read_text()
     assert 'class="broken"' not in text
@@ -160,10 +155,7 @@ def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, 
     assert (tmp_path / "tables" / "table-1.tex").read_text().count("/5") >= 6
 
 
-@pytest.mark.parametrize(
-    "second",
-    [[2.0, 2.2, 2.1], [2.5, 2.7, 2.58]],
-)
+@pytest.mark.parametrize("second", [[2.0, 2.2, 2.1], [2.5, 2.7, 2.58]])
 def test_a_basin_names_one_best_value_only_where_seeds_tell_it_from_the_next(second, golden):
     losses = {1e-4: [4.0, 4.1, 4.2], 1e-3: [2.05, 2.1, 2.15], 1e-2: second, 1e-1: [5.0, 5.1, 5.2]}
     drawn = as_seeds(
