@@ -71,3 +71,9 @@ def test_a_notebook_is_a_page_with_the_outputs_that_it_holds(tmp_path):
     link = SITE["with_site_links"]("[a spec](examples/door_spec.ipynb)", ROOT / "docs" / "reading_results.md", tmp_path)
     assert link == "[a spec](docs/examples/door_spec.md)"
     assert (tmp_path / "docs" / "examples" / "door_spec.md").is_file()
+
+
+def test_the_figure_of_the_home_page_has_letters_of_full_size_in_a_column():
+    svg = SITE["shown_figure"]()
+    assert float(re.search(r'<svg[^>]* width="([\d.]+)"', svg)[1]) <= 400
+    assert svg.count(">at initialization<") == 2

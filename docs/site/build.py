@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape, unescape
 from io import StringIO
 from pathlib import Path
@@ -34,9 +35,11 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, region_text, statistic_words, verdict_label
 from lnlab.compile.reference.reference import reference
 from lnlab.referee.review import RULES
-from lnlab.report.charts.render import svg_to_png
+from lnlab.report.charts.render import svg_to_png, to_svg
+from lnlab.report.compose import build_parts
 from lnlab.report.folder import read_folder
 from lnlab.report.index import Card, grouped_cards, read_cards
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer
 from lnlab.report.words.verdict_words import verdict_interval
@@ -147,7 +150,9 @@ def write_sources(source: Path) -> None:
     if picture is None:
         raise SystemExit("README.md has no picture with a caption")
     rest = rest.replace(picture[0], "")
-    shown = question_and_answer(picture[0].strip()), claim_and_verdict()
+    (source / "shown.svg").write_text(shown_figure())
+    picture_here = re.sub(r"\]\([^)]*\)", "](shown.svg)", picture[0].strip(), count=1)
+    shown = question_and_answer(picture_here), claim_and_verdict()
     home.write_text("\n\n".join((title, sentence, *shown, rest)))
     parts = "guides\nreference/index\napi\ngallery\nproject\n"
     with (source / "index.md").open("a") as file:
@@ -176,6 +181,16 @@ def question_and_answer(picture: str) -> str:
             "",
         )
     )
+
+
+def shown_figure() -> str:
+    """Return the first figure of the report for a column of a page, as a phone shows it, with letters of full size."""
+    facts, results, verdicts = read_folder(ROOT / SHOWN)
+    part, *_ = build_parts(replace(facts, sections=facts.sections[:1]), results, verdicts)
+    if part.section is None:
+        raise SystemExit(part.error)
+    room = {"width": 380, "height": 225, "autosize": {"type": "fit-x", "contains": "padding"}}
+    return to_svg({**spec_with_data(part.section.charts[0]), **room})
 
 
 def claim_and_verdict() -> str:
