@@ -6,7 +6,7 @@ removed from its folder only when a pack that holds it is on the disk, and where
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 
@@ -249,15 +249,13 @@ class PackWriter:
 
 def _pack(root: Path, trajectories: list[str]) -> None:
     """Put the stretches of these trajectories into packs, in this order."""
-    writer = PackWriter(root)
+    writer, reader = PackWriter(root), StoreReader(root)
     for trajectory in trajectories:
         for folder in stretches(trajectory_folder(root, trajectory)):
             with suppress(CorruptFile, FileNotFoundError):
-                record = read_record(folder)
-                output = b""
+                stretch = reader.read_stretch(folder)
                 with suppress(OSError):
-                    output = (folder / OUTPUT_FILE).read_bytes()
-                stretch = Stretch(record, {name: record.read(name) for name in record.files}, output)
+                    stretch = replace(stretch, output=(folder / OUTPUT_FILE).read_bytes())
                 if stretch.is_known:
                     writer.add(stretch, stretch.tables(), replaced=folder)
         if writer.is_full:

@@ -3,12 +3,12 @@
 A remembered plan is read without the modules that compiled it, so that a rerun with nothing to do is quick.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -27,7 +27,7 @@ from lnlab.store.records.checksummed import (
     well_formed,
 )
 from lnlab.store.records.layout import FACTS_FILE, is_report, plan_folder, refuse_report
-from lnlab.tables import encode_parquet, frame, table_schema
+from lnlab.tables import encode_parquet, table_schema
 from lnlab.userfiles import LARGEST_SPEC, parse_json, read_user_file
 
 if TYPE_CHECKING:
@@ -247,12 +247,7 @@ def plan_frames(plan: "Plan") -> dict[str, pl.DataFrame]:
             texts[id(probe)] = canonical(probe)
         needs.append((run_key, step, texts[id(probe)], measurement))
     return {
-        "runs": _frame("runs", runs),
+        "runs": pl.DataFrame(runs, schema=table_schema("runs"), orient="row"),
         "axes": axes_frame(plan.points, ((run.key, run.variant) for run in plan.runs)),
-        "needs": _frame("needs", needs),
+        "needs": pl.DataFrame(needs, schema=table_schema("needs"), orient="row"),
     }
-
-
-def _frame(table: str, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
-    row_list = list(rows)
-    return pl.DataFrame(row_list, schema=table_schema(table), orient="row") if row_list else frame(table, [])

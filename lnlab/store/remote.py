@@ -51,15 +51,10 @@ _PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
 class Untrusted(StoreError):
     """Something at a remote is not what its name or its index says."""
 
-    def __init__(
-        self, place: str, what: str, remedy: str = "nothing was written; remove it there and push it again"
-    ) -> None:
-        super().__init__(Issue("unreachable", place, what, remedy))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as what it says."""
-        problem = self.issues[0]
-        return type(self), (problem.where, problem.what, problem.remedy)
+def untrusted(place: str, what: str, remedy: str = "remove it there and push it again") -> Untrusted:
+    """The error that says what is wrong at a place, from which nothing is taken then."""
+    return Untrusted(Issue("unreachable", place, what, f"nothing was written; {remedy}"))
 
 
 def shown_url(url: str) -> str:
@@ -112,7 +107,7 @@ class Remote:
                 return {}
             except FSTimeoutError as error:
                 what = f"its list of files does not end within {LONGEST_LISTING} s"
-                raise Untrusted(self.place(below), what) from error
+                raise untrusted(self.place(below), what) from error
             return {
                 entry["name"].rpartition("/")[2]: entry["size"]
                 for entry in entries
@@ -134,13 +129,13 @@ class Remote:
                     path = self.folder / name
                     # Of a link itself, which might lead to any file of this machine.
                     if not stat.S_ISREG(path.lstat().st_mode):
-                        raise Untrusted(self.place(name), "is no plain file")
+                        raise untrusted(self.place(name), "is no plain file")
                     with path.open("rb") as file:
                         content = file.read(size)
             except FileNotFoundError:
-                raise Untrusted(self.place(name), "is missing", "nothing was written; push it again") from None
+                raise untrusted(self.place(name), "is missing", "push it again") from None
         if len(content) != size:
-            raise Untrusted(self.place(name), f"has not the {size:,} bytes that it should")
+            raise untrusted(self.place(name), f"has not the {size:,} bytes that it should")
         return content
 
     def write(self, name: str, content: bytes) -> None:
@@ -208,19 +203,12 @@ def open_remote(url: str) -> Remote:
         package = _INSTALL.get(protocol)
         remedy = f"pip install {package}" if package else " ".join(str(error).split())
         raise StoreError(Issue("not-installed", shown, f"needs a library for {protocol}://", remedy)) from error
-    except ValueError as error:
-        if protocol in known_implementations or protocol == "file":
-            raise StoreError(
-                Issue("unreadable", shown, f"cannot be opened: {_reason(error)}", "name a folder or a URL")
-            ) from error
-        known = ["file", "s3", "gs", "az", "hf", "ssh", "sftp", "memory"]
-        raise StoreError(
-            Issue("unknown-kind", shown, f"'{protocol}' is no protocol", nearest(protocol, known))
-        ) from error
     except Exception as error:
-        raise StoreError(
-            Issue("unreadable", shown, f"cannot be opened: {_reason(error)}", "look at its address")
-        ) from error
+        issue = Issue("unreadable", shown, f"cannot be opened: {_reason(error)}", "look at its address")
+        if protocol != "file" and protocol not in known_implementations:
+            known = ["file", "s3", "gs", "az", "hf", "ssh", "sftp", "memory"]
+            issue = Issue("unknown-kind", shown, f"'{protocol}' is no protocol", nearest(protocol, known))
+        raise StoreError(issue) from error
     folder = Path(root).absolute() if isinstance(system, LocalFileSystem) else None
     if folder is not None and folder.exists() and not folder.is_dir():
         raise StoreError(Issue("unreachable", shown, "is a file", "name a folder"))

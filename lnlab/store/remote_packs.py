@@ -4,19 +4,20 @@ The digest is that of the index, which has those of all tables. Nothing there ev
 push at once. The index is sent last, and a pack whose tables are missing or cut off counts as none.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from lnlab.keys import digest_bytes
 from lnlab.store import files
 from lnlab.store.packs import INDEX_FILE, PACKS_FOLDER, RECORDS, Pack
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, to_checksummed_json, well_formed
-from lnlab.store.remote import Remote, Untrusted
+from lnlab.store.remote import Remote, untrusted
 from lnlab.tables import WRITTEN_BY_WORKERS
 
 INDEX, TABLES = ".json", ".tables"
-LARGEST_INDEX = 4 * 1024 * 1024
+LARGEST_INDEX = 2 * 1024 * 1024
 LARGEST_TABLES = 128 * 1024 * 1024
 MOST_PACKS = 10_000
 
@@ -50,31 +51,27 @@ def packs_at(remote: Remote, folder: Path, count: Callable[[int], None]) -> Iter
     sizes = remote.sizes(PACKS_FOLDER)
     names = sorted(name for name in sizes if name.endswith(INDEX))
     if len(names) > MOST_PACKS:
-        raise Untrusted(remote.url, f"has more than {MOST_PACKS:,} packs", "nothing was written; clear this place")
+        raise untrusted(remote.url, f"has more than {MOST_PACKS:,} packs", "clear this place")
     for name in names:
         if not 0 < sizes[name] <= LARGEST_INDEX:
             what = f"has {sizes[name]:,} bytes, and the index of a pack has at most {LARGEST_INDEX:,}"
-            raise Untrusted(remote.place(f"{PACKS_FOLDER}/{name}"), what)
-
-    def read(name: str) -> Pack:
-        return _read_index(remote, name, sizes[name], folder)
-
+            raise untrusted(remote.place(f"{PACKS_FOLDER}/{name}"), what)
     at_once = remote.transfers_at_once
     with ThreadPoolExecutor(at_once) as threads:
         for first in range(0, len(names), at_once):
             some = names[first : first + at_once]
             count(sum(sizes[name] for name in some))
-            for name, pack in zip(some, threads.map(read, some), strict=True):
+            for pack, size in threads.map(partial(_read_index, remote, folder, sizes), some):
                 if sizes.get(f"{pack.folder.name}{TABLES}") == pack.length:
-                    yield pack, sizes[name]
+                    yield pack, size
 
 
-def _read_index(remote: Remote, name: str, size: int, folder: Path) -> Pack:
+def _read_index(remote: Remote, folder: Path, sizes: Mapping[str, int], name: str) -> tuple[Pack, int]:
     place = f"{PACKS_FOLDER}/{name}"
-    content = remote.read(place, size)
+    content = remote.read(place, sizes[name])
     digest = digest_bytes(content)
     if name != f"{digest}{INDEX}":
-        raise Untrusted(remote.place(place), "is not what its name says")
+        raise untrusted(remote.place(place), "is not what its name says")
     try:
         index = from_checksummed_json(content, Path(place))
         with well_formed(Path(place)):
@@ -82,20 +79,32 @@ def _read_index(remote: Remote, name: str, size: int, folder: Path) -> Pack:
             if type(pack.length) is not int:
                 raise ValueError("sizes that are none")
     except CorruptFile as error:
-        raise Untrusted(remote.place(place), "is no index of a pack that this lnlab knows") from error
-    return pack
+        raise untrusted(remote.place(place), "is no index of a pack that this lnlab knows") from error
+    return pack, len(content)
 
 
-def fetch_pack(remote: Remote, pack: Pack) -> int:
-    """Put a pack of a remote into its folder, unless it is there already, and return the bytes of its tables.
+def fetch_packs(remote: Remote, packs: Sequence[Pack], report: Callable[[int], None]) -> None:
+    """Put packs of a remote into their folders, unless they are there already.
+
+    ``report`` is called with the bytes of each.
 
     Raises:
-        Untrusted: its files are no tables, or too large.
-        StoreError: it cannot be read, or the folder cannot be written.
+        Untrusted: the files of one are no tables, or too large.
+        StoreError: one cannot be read, or the folder cannot be written.
     """
+    threads = ThreadPoolExecutor(remote.transfers_at_once)
+    try:
+        for size in threads.map(partial(_fetch_pack, remote), packs):
+            report(size)
+    finally:
+        # After a failure nothing more is fetched; what has arrived stays for the next time.
+        threads.shutdown(cancel_futures=True)
+
+
+def _fetch_pack(remote: Remote, pack: Pack) -> int:
     name = f"{PACKS_FOLDER}/{pack.folder.name}{TABLES}"
     if not pack.length <= LARGEST_TABLES or not {RECORDS} <= pack.tables.keys() <= {RECORDS, *WRITTEN_BY_WORKERS}:
-        raise Untrusted(remote.place(name), "has other tables than a pack, or larger ones")
+        raise untrusted(remote.place(name), "has other tables than a pack, or larger ones")
     if not (pack.folder / INDEX_FILE).exists():
         content = remote.read(name, pack.length)
         files.make_folder(pack.folder)

@@ -414,7 +414,7 @@ def test_what_a_place_holds_beside_is_nobodys(lnlab, stranger):
         one(stranger / "remote", "tables").with_name("." + "a" * 64 + ".part"),
     ):
         path.write_text("evil")
-    change_index(stranger / "remote", lambda index: index.update(settings=[{"layers": [{}] * 10**6}]))
+    change_index(stranger / "remote", lambda index: index.update(settings=[{"layers": [{}] * 10**5}]))
     Path("remote/packs/evil.json").mkdir()
     Path("remote/packs/" + "a" * 64 + ".json").symlink_to("/")
     assert pulled(lnlab) == (6, 0)

@@ -1,7 +1,6 @@
 """``lnlab pull``: the units that a spec lacks, taken from elsewhere once each is what it says: a place or a report."""
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,12 +18,12 @@ from lnlab.store import files
 from lnlab.store.looks import add_looks, question_of_looks, read_looks
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.packing import PackWriter, packs_locked
-from lnlab.store.packs import PACKS_FOLDER, Pack, Packs
+from lnlab.store.packs import PACKS_FOLDER, Packs
 from lnlab.store.records.coverage import COMPLETE_STATUSES
 from lnlab.store.records.layout import in_stretch_order
 from lnlab.store.records.records import StoreReader, TrajectoryContents
-from lnlab.store.remote import Remote, Untrusted
-from lnlab.store.remote_packs import fetch_pack, packs_at
+from lnlab.store.remote import Remote, Untrusted, untrusted
+from lnlab.store.remote_packs import fetch_packs, packs_at
 from lnlab.store.stretch import Stretch
 
 if TYPE_CHECKING:
@@ -33,10 +32,8 @@ if TYPE_CHECKING:
 
 ARRIVALS_FOLDER = "arrivals"
 """Where packs of a pull lie until all of them are checked. An interrupted pull resumes from there."""
-MOST_ARRIVING = 32 * 1024 * 1024
-"""Bytes of packs in memory at once, about."""
-_INDEX_WEIGHT = 40
-"""What a byte of an index counts as. Those of all packs that are taken lie in memory together, ten times as large."""
+_INDEX_WEIGHT = 80
+"""What a byte of an index counts as. Those of all packs that are taken lie in memory together, seven times as large."""
 
 
 @dataclass(frozen=True)
@@ -207,22 +204,8 @@ def _fetch(
         if any(name not in here[trajectory] for trajectory, name in pack.stretches if trajectory in here):
             allowance.take(_INDEX_WEIGHT * size + pack.length)
             wanted.append(pack)
-    with ThreadPoolExecutor(remote.transfers_at_once) as threads:
-        for several in _batches(wanted):
-            for size in threads.map(lambda pack: fetch_pack(remote, pack), several):
-                report(size)
+    fetch_packs(remote, wanted, report)
     return number
-
-
-def _batches(packs: Sequence[Pack]) -> Iterator[list[Pack]]:
-    """The packs in their order, as many at once as may be in memory, and one at least."""
-    batch: list[Pack] = []
-    for pack in packs:
-        if batch and sum(other.length for other in batch) + pack.length > MOST_ARRIVING:
-            yield batch
-            batch = []
-        batch.append(pack)
-    yield batch
 
 
 @contextmanager
@@ -258,7 +241,7 @@ def _adopt(store: "Store", source: Path, place: str, pending: _Wanted, allowance
             try:
                 check_pack(pack, allowance.take)
             except Refused as error:
-                raise Untrusted(f"{place}/{PACKS_FOLDER}/{pack.folder.name}", str(error)) from error
+                raise untrusted(f"{place}/{PACKS_FOLDER}/{pack.folder.name}", str(error)) from error
     arrived: dict[str, list[Stretch]] = {}
     for stretch in packs.read(pending)[0]:
         if stretch.record.outcome["status"] in COMPLETE_STATUSES:
