@@ -30,6 +30,7 @@ from lnlab.store.parquet_sizes import parquet_sizes
 from lnlab.store.plans import find_plan
 from lnlab.store.records.checksummed import to_checksummed_json
 from lnlab.store.store import Store
+from tests.support.folders import contents
 from tests.support.results_digest import results_digest
 
 
@@ -66,10 +67,6 @@ def stranger(once, pushed, tmp_path, monkeypatch):
     shutil.copytree(pushed, tmp_path / "remote")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def contents(folder):
-    return {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
 
 
 def snapshot():
@@ -124,7 +121,7 @@ def test_another_profile_or_text_finds_the_units_that_it_has_in_common(lnlab, co
     assert pulled(lnlab, "-p", "one") == (2, 0)
     Path("renamed.yaml").write_text(Path("tiny.yaml").read_text().replace("Does it run?", "Does it?"))
     assert pulled(lnlab, spec="renamed.yaml") == (4, 2)
-    assert "lnlab run tiny.yaml -s seeds=4" in console("pull", "tiny.yaml", "remote", "-s", "seeds=4").err
+    console("pull", "tiny.yaml", "remote", "-s", "seeds=4")
 
 
 def test_units_that_were_computed_otherwise_stay_there(console, stranger):
@@ -138,7 +135,7 @@ def test_only_finished_units_are_pushed(lnlab, console, tiny):
     runs = store.results(find_plan(store.root, tiny, "one").digest).runs
     for folder in Path(".lnlab/trajectories").glob(f"??/{runs['trajectory'][0]}"):
         shutil.rmtree(folder)
-    assert console("push", "tiny.yaml", "there", "-p", "one").out.startswith("1 unit at there; 1 pack (")
+    console("push", "tiny.yaml", "there", "-p", "one")
     for folder in Path(".lnlab/trajectories").glob("??/*"):
         shutil.rmtree(folder)
     console.refused("push", "tiny.yaml", "nowhere", "-p", "one")
@@ -251,29 +248,22 @@ def damaged_page(content):
     return before + bytes(4) + after
 
 
-def link_to_password(folder):
-    path = one(folder, "tables")
-    path.unlink()
-    path.symlink_to("/etc/passwd")
+def instead(put):
+    """Something else in place of a pack."""
 
+    def attack(folder):
+        path = one(folder, "tables")
+        path.unlink()
+        put(path)
 
-def pipe(folder):
-    path = one(folder, "tables")
-    path.unlink()
-    os.mkfifo(path)
-
-
-def sparse(folder, kind):
-    with one(folder, kind).open("r+b") as file:
-        file.truncate(2**40)
+    return attack
 
 
 def huge(folder, size=2**30):
     """A pack that is as large as its index says."""
     index = json.loads(one(folder, "json").read_bytes())["content"]
     sizes_of_first(index, size)
-    with one(folder, "tables").open("r+b") as file:
-        file.truncate(Pack.of_index(Path(), index).length)
+    os.truncate(one(folder, "tables"), Pack.of_index(Path(), index).length)
     name = one(folder, "tables").rename(folder / "packs" / f"{digest_bytes(to_checksummed_json(index))}.tables")
     one(folder, "json").unlink()
     name.with_suffix(".json").write_bytes(to_checksummed_json(index))
@@ -303,10 +293,11 @@ def index_of(content):
     return lambda folder: resealed(folder, content, one(folder, "tables").read_bytes())
 
 
+BOMB = {"tensor": pl.lit("x" * 140_000_000)}
 HOSTILE = {
     "a byte of a pack": lambda f: flipped(f, "tables"),
     "a byte of an index": lambda f: flipped(f, "json"),
-    "an index of a terabyte": lambda f: sparse(f, "json"),
+    "an index of a terabyte": lambda f: os.truncate(one(f, "json"), 2**40),
     "a pack of a gigabyte": huge,
     "an empty index": index_of(b""),
     "an index of brackets": index_of(b"[" * 100_000),
@@ -342,12 +333,8 @@ HOSTILE = {
     "a column too many": lambda f: change_rows(f, lambda t: t.with_columns(evil=pl.lit(1))),
     "no measurement column": lambda f: change_rows(f, lambda t: t.drop("measurement")),
     "a record without a column": lambda f: change_rows(f, lambda t: t.drop("measurements"), table="records"),
-    "a gzip bomb in a column": lambda f: change_rows(
-        f, lambda t: t.head(3).with_columns(tensor=pl.lit("x" * 140_000_000)), compression="gzip"
-    ),
-    "a zstd bomb in a column": lambda f: change_rows(
-        f, lambda t: t.head(1).with_columns(tensor=pl.lit("x" * 140_000_000))
-    ),
+    "a gzip bomb in a column": lambda f: change_rows(f, lambda t: t.head(1).with_columns(**BOMB), compression="gzip"),
+    "a zstd bomb in a column": lambda f: change_rows(f, lambda t: t.head(1).with_columns(**BOMB)),
     "a page that is none": lambda f: change_pack(f, lambda parts: parts.update(sites=damaged_page(parts["sites"]))),
     "no Parquet": lambda f: change_pack(f, lambda parts: parts.update(sites=b"PAR1" * 100)),
     "a run that ends before it begins": lambda f: change_record(f, steps=-1, outcome={"steps": -1}),
@@ -385,11 +372,11 @@ def test_a_hostile_or_damaged_place_is_refused_and_nothing_is_written(lnlab, str
 ABSENT = {
     "cut off": lambda f: one(f, "tables").write_bytes(one(f, "tables").read_bytes()[:-1]),
     "empty": lambda f: one(f, "tables").write_bytes(b""),
-    "missing": lambda f: one(f, "tables").unlink(),
-    "a terabyte long": lambda f: sparse(f, "tables"),
+    "missing": instead(lambda _: None),
+    "a terabyte long": lambda f: os.truncate(one(f, "tables"), 2**40),
     "less than nothing, as the index says": lambda f: change_index(f, lambda i: sizes_of_first(i, -1)),
-    "a link": link_to_password,
-    "a pipe": pipe,
+    "a link": instead(lambda path: path.symlink_to("/etc/passwd")),
+    "a pipe": instead(os.mkfifo),
     "of a run that failed": lambda f: change_record(f, outcome={"status": "failed"}),
 }
 
@@ -467,11 +454,9 @@ def test_equal_rows_count_as_in_memory_and_indices_count_too(console, stranger, 
     assert "1.07 MB" in console.refused("pull", "tiny.yaml", "remote", "-s", "seeds=4", "--limit", "0.001")
 
 
-def test_more_packs_than_any_place_has_are_not_read(lnlab, stranger, monkeypatch):
+def test_more_packs_than_any_place_has_are_not_read(console, stranger, monkeypatch):
     monkeypatch.setattr("lnlab.store.remote_packs.MOST_PACKS", 3)
-    refused = lnlab("pull", "tiny.yaml", "remote", "-s", "seeds=4")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert refused.err.startswith("remote: has more than 3 packs; nothing was written")
+    console.refused("pull", "tiny.yaml", "remote", "-s", "seeds=4")
     assert snapshot() == {}
 
 
@@ -604,13 +589,11 @@ class Endless(AsyncFileSystem):
             await asyncio.sleep(0.01)
 
 
-def test_a_listing_without_end_is_given_up(lnlab, once, workdir, monkeypatch):
+def test_a_listing_without_end_is_given_up(console, once, workdir, monkeypatch):
     fsspec.register_implementation("endless", Endless, clobber=True)
     monkeypatch.setattr(remote, "LONGEST_LISTING", 1)
     shutil.copytree(once, workdir, dirs_exist_ok=True)
-    refused = lnlab("pull", "tiny.yaml", "endless://x", "--store", "other")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "its list of files does not end within 1 s" in refused.err
+    console.refused("pull", "tiny.yaml", "endless://x", "--store", "other")
 
 
 REFUSALS = {
@@ -629,8 +612,7 @@ def test_a_place_that_refuses_is_told_from_one_that_is_away_and_what_has_arrived
     monkeypatch.chdir(once)
     fragile.again(calls=after, error=error)
     refused = lnlab("push", "tiny.yaml", "fragile://x")
-    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-    assert "see whether your credentials are valid and may" in refused.err
+    assert (refused.code, refused.err.count("\n"), "credentials" in refused.err) == (2, 1, True), refused.err
     fragile.again(clear=False)
     assert lnlab("push", "tiny.yaml", "fragile://x").code == 0
     assert lnlab("push", "tiny.yaml", "fragile://x").out.endswith("; nothing sent\n")
@@ -642,15 +624,13 @@ def test_a_place_that_vanishes_halfway_costs_what_was_on_its_way(lnlab, stranger
     monkeypatch.chdir(once)
     fragile.again(calls=after, error=gone)
     cut = lnlab("push", "tiny.yaml", "fragile://x")
-    assert (cut.code, cut.err.count("\n")) == (2, 1), cut.err
-    assert "credentials" not in cut.err
+    assert (cut.code, cut.err.count("\n"), "credentials" in cut.err) == (2, 1, False), cut.err
     fragile.again(clear=False)
     assert lnlab("push", "tiny.yaml", "fragile://x").code == 0
     monkeypatch.chdir(stranger)
     fragile.again(clear=False, calls=after, error=gone)
     cut = lnlab("pull", "tiny.yaml", "fragile://x")
-    assert (cut.code, cut.err.count("\n")) == (2, 1), cut.err
-    assert "the same command continues" in cut.err
+    assert (cut.code, cut.err.count("\n"), "continues" in cut.err) == (2, 1, True), cut.err
     fragile.again(clear=False)
     assert lnlab("pull", "tiny.yaml", "fragile://x").out == PULLED
     assert results_of(once) == results_of(stranger)
@@ -686,19 +666,12 @@ class Broken(fsspec.AbstractFileSystem):
         raise RuntimeError("\x1b[31mToken of ftp://user:secret@host\nexpired")
 
 
-def test_what_a_library_of_a_place_raises_is_one_line(lnlab, once, workdir):
+def test_what_a_library_of_a_place_raises_is_one_line(console, once, workdir):
     shutil.copytree(once, workdir, dirs_exist_ok=True)  # what is asked for leaves its plan in the store
     fsspec.register_implementation("broken", Broken, clobber=True)
-    for command in ("push", "pull"):
-        refused = lnlab(command, "tiny.yaml", "broken://user:secret@host/x", "-s", "seeds=4", "-q")
-        refused = lnlab(command, "tiny.yaml", "broken://user:secret@host/x")
-        if command == "pull":
-            assert refused.code == 0  # nothing is lacking, so nothing is asked for
-            continue
-        assert (refused.code, refused.err.count("\n")) == (2, 1)
-        assert "RuntimeError" in refused.err
-        assert "secret" not in refused.err
-        assert "\x1b" not in refused.err
+    refused = console.refused("push", "tiny.yaml", "broken://user:secret@host/x")
+    assert ("secret" in refused, "\x1b" in refused) == (False, False)
+    console("pull", "tiny.yaml", "broken://user:secret@host/x")  # nothing is lacking, so nothing is asked for
 
 
 def test_a_wrong_command_is_one_line(console, stranger):
