@@ -179,6 +179,24 @@ def test_a_pull_that_was_cut_off_goes_on_where_it_was(lnlab, stranger, monkeypat
     assert len(arrived) == len(set(arrived)) == 6
 
 
+def test_what_arrived_from_one_place_is_not_taken_as_from_another(lnlab, stranger, monkeypatch):
+    write, arrived = files.replace, []
+
+    def writes(path, content):
+        write(path, content)
+        arrived.append(path)
+        if len([path for path in arrived if path.name == "index.json"]) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "replace", writes)
+    assert lnlab("pull", "tiny.yaml", "remote").code == 130
+    monkeypatch.setattr(files, "replace", write)
+    assert len(list(Path(".lnlab/arrivals/packs").iterdir())) >= 2
+    Path("other").mkdir()
+    assert lnlab("pull", "tiny.yaml", "other").code == 2
+    assert snapshot() == {}
+
+
 def one(folder, kind):
     return sorted((folder / "packs").glob(f"*.{kind}"))[0]
 

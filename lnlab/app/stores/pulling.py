@@ -204,6 +204,8 @@ def _fetch(
         if any(name not in here[trajectory] for trajectory, name in pack.stretches if trajectory in here):
             allowance.take(_INDEX_WEIGHT * size + pack.length)
             wanted.append(pack)
+    for leftover in set(folder.glob("*")) - {pack.folder for pack in wanted}:
+        files.remove(leftover)  # of a pull that was cut off, from another place or for another spec
     fetch_packs(remote, wanted, report)
     return number
 
