@@ -8,10 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import polars as pl
+
+from lnlab.errors import LabError
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.select.select import Selected
+from lnlab.select.selection import selections_by_word
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.load import parse_leniently
+from lnlab.tables import Results
 
-SPLITS = ("validation", "train", "test")
 SITE_KEYS = ("stack", "layer", "sublayer", "tensor")
 RANGES = ("between", "at_least", "at_most", "exponent", "big_o")
 WORDS = ("of", "to", "less")
@@ -23,16 +29,24 @@ class Mutant:
     """A spec with a mistake in one claim.
 
     Attributes:
+        spec: the name of the sound one.
         kind: of the mistake.
         claim: the id of the claim.
         key: what is wrong there.
         text: all of it, as JSON, which is YAML.
+        before: the claim as the sound spec has it.
+        after: the claim with the mistake.
+        inherited: what both take from their section.
     """
 
+    spec: str
     kind: str
     claim: str
     key: str
     text: str
+    before: Claim
+    after: Claim
+    inherited: Claim
 
 
 def misspelt(word: str, random: Random) -> str:
@@ -71,8 +85,9 @@ def _set(claim: Claim, key: str, value: Any) -> str | None:
 def _tensor(claim: Claim, random: Random) -> str | None:
     if not isinstance(claim.get("of"), dict) or "tensor" not in claim["of"]:
         return None
-    wrong = ["w7", "qq", "scales", "weights", misspelt(str(claim["of"]["tensor"]), random)]
-    return _set(claim, "tensor", random.choice(wrong))
+    return _set(
+        claim, "tensor", random.choice(["w7", "qq", "scales", "weights", misspelt(str(claim["of"]["tensor"]), random)])
+    )
 
 
 def _key(claim: Claim, random: Random) -> str | None:
@@ -104,8 +119,8 @@ def _absent(claim: Claim, random: Random) -> str | None:
     return f"{word}.{key}"
 
 
-def _lose(claim: Claim, random: Random, keys: Callable[[str, Any], bool]) -> str | None:
-    found = _value(claim, random, keys)
+def _unpinned(claim: Claim, random: Random) -> str | None:
+    found = _value(claim, random, lambda key, _: key not in COLUMNS and key != "reference")
     if found is None:
         return None
     word, selection, key = found
@@ -125,27 +140,46 @@ def _range(claim: Claim, random: Random) -> str | None:
     return ""
 
 
+def _sites(claim: Claim, random: Random) -> str | None:
+    found = _value(claim, random, lambda key, _: key in SITE_KEYS)
+    if found is None:
+        return None
+    word, selection, key = found
+    del selection[key]
+    return word
+
+
 KINDS: dict[str, Callable[[Claim, Random], str | None]] = {
     "quantity": lambda claim, random: _misspell(claim, random, lambda key, _: key == "quantity"),
     "tensor": _tensor,
-    "split": lambda claim, random: _set(claim, "split", misspelt(random.choice(SPLITS), random)),
+    "split": lambda claim, random: _set(
+        claim, "split", misspelt(random.choice(["validation", "train", "test"]), random)
+    ),
     "key": _key,
     "method": lambda claim, random: _misspell(claim, random, lambda key, _: key not in COLUMNS and key != "grid"),
     "over": _over,
     "absent": _absent,
-    "unpinned": lambda claim, random: _lose(claim, random, lambda key, _: key not in COLUMNS and key != "reference"),
+    "unpinned": _unpinned,
     "range": _range,
-    "sites": lambda claim, random: _lose(claim, random, lambda key, _: key in SITE_KEYS),
+    "sites": _sites,
 }
 """Each changes a claim in place, and says where, or returns None where the claim has nothing of the kind."""
 
 
-def claims_in(data: dict[str, Any]) -> Iterator[tuple[Claim, dict[str, Any]]]:
-    """Every claim that a spec writes out, and the spec or the section in which it stands."""
+def claims_in(data: dict[str, Any]) -> Iterator[tuple[Claim, Claim]]:
+    """Every claim that a spec writes out, with what it takes from its section if it stands in one."""
     for owner in (data, *(section for section in data.get("report") or () if isinstance(section, dict))):
         for claim in owner.get("claims") or ():
             if isinstance(claim, dict) and isinstance(claim.get("of"), dict) and "for_each" not in claim:
-                yield claim, owner
+                yield claim, {} if owner is data else _inherited(owner)
+
+
+def _inherited(section: dict[str, Any]) -> Claim:
+    """What the claims of a section take from it, with the path that they go over as ``over``."""
+    parameter = FRAME_REGISTRIES["section"].entries[section["kind"]].keywords.get("x")
+    stated = {"quantity": section.get("quantity"), "over": section.get("x", parameter.default if parameter else None)}
+    where = section.get("where")
+    return {**(where if isinstance(where, dict) else {}), **{key: value for key, value in stated.items() if value}}
 
 
 def mutants(path: Path, seed: int, each: int) -> Iterator[Mutant]:
@@ -157,13 +191,55 @@ def mutants(path: Path, seed: int, each: int) -> Iterator[Mutant]:
         seen: set[str] = set()
         for _ in range(8 * each):
             data = deepcopy(document.data)
-            claim = list(claims_in(data))[random.randrange(number)][0] if number else {}
+            claim, inherited = list(claims_in(data))[random.randrange(number)] if number else ({}, {})
             before = json.dumps(claim)
             key = change(claim, random)
             text = json.dumps(data)
             if key is None or json.dumps(claim) == before or text in seen:
                 continue
             seen.add(text)
-            yield Mutant(kind, str(claim.get("id")), key, text)
+            yield Mutant(path.stem, kind, str(claim.get("id")), key, text, json.loads(before), claim, inherited)
             if len(seen) == each:
                 break
+
+
+ANY_NUMBER = ("status", "everywhere", "table")
+"""Kinds that take any number of runs and sites."""
+
+
+def still_sound(mutant: Mutant, results: Results) -> str:
+    """Why a mutant is a sound spec all the same, though perhaps another one, or "" where it is none.
+
+    Args:
+        mutant: of a kind that takes something away.
+        results: rows of the sound spec, on one seed, with which both claims are compared by hand.
+    """
+    inherited = {key: value for key, value in mutant.inherited.items() if key != "over"}
+    before, after = ({**c, "of": {**inherited, **c["of"]}} for c in (mutant.before, mutant.after))
+    if mutant.kind == "range":
+        return "" if after.get("kind") not in ("order", "trend", "status") else "its kind needs no range"
+    if mutant.kind not in ("unpinned", "sites"):
+        return ""
+    word = mutant.key
+    (key,) = set(mutant.before[word]) - set(mutant.after[word])
+    if word == "of" and key in inherited:
+        return "its section says it"
+    over = [after.get("over", mutant.inherited.get("over")), after.get("along"), *(after.get("each") or ())]
+    if after.get("kind") in ANY_NUMBER or after.get("exact"):
+        return "it takes any number of runs and sites"
+    if key in over:
+        return "it goes over what is left open"
+    if word != "of" and not after[word]:
+        return ""  # a side is compared with itself
+    try:
+        rows = Selected(results, selections_by_word(after)[word]).rows
+        if rows.equals(Selected(results, selections_by_word(before)[word]).rows):
+            return "it takes the same rows"
+        apart = [column for column in over if column in rows.columns]
+        paths = [column for column in over if column is not None and column not in COLUMNS]
+        at = Selected(results, selections_by_word(after)[word], columns=paths).rows
+        if at.height and at.select(pl.len().over([*apart, *paths, "seed"])).to_series().max() == 1:
+            return "one number a run is left"
+    except LabError:
+        return ""
+    return ""
