@@ -258,7 +258,7 @@ def _damaged(out: Path, name: str, error: BaseException) -> ReportError:
 def is_replaced(name: str) -> bool:
     """Whether the next report replaces a file of this name, below the folder, or drops it."""
     folder, _, file = name.partition("/")
-    return name == NOTEBOOK_FILE or (
+    return name in (NOTEBOOK_FILE, THUMBNAIL_FILE) or (
         folder in _OWN_FOLDERS
         and file.startswith((*TABLES, f"{PACKS_FOLDER}/", f"{PLANS_FOLDER}/", "figure-", "table-"))
     )
