@@ -6,13 +6,6 @@ import pytest
 from lnlab.claims.intersection_union import holm_rejections
 
 
-def test_by_hand():
-    assert holm_rejections([0.01, 0.04, 0.03, 0.005], 0.05) == [True, False, False, True]
-    assert holm_rejections([], 0.05) == []
-    assert holm_rejections([0.04, 0.049], 0.05) == [False, False]
-    assert holm_rejections([0.025, 0.049], 0.05) == [True, True]
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_rejected_are_those_whose_adjusted_p_is_small(seed):
     p = np.random.default_rng(seed).uniform(0, 0.1, 6)

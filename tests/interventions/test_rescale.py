@@ -27,54 +27,6 @@ def equal(one, other):
         torch.testing.assert_close(gradient, other[site], **TOLERANCE, msg=lambda said, site=site: f"{site}: {said}")
 
 
-@pytest.mark.parametrize(("placement", "site"), SITES)
-def test_scaled_both_ways_is_the_formula_with_the_factor(model, by_hand, intervene, batch, gradients, placement, site):
-    made = model(placement)
-    formula = by_hand(made, placement, {site: lambda x: 3 * x})(batch)
-    with intervene("rescale", made, where=where(site), factor=3):
-        torch.testing.assert_close(made(batch), formula, **TOLERANCE)
-        equal(gradients(made, made(batch)), gradients(made, formula))
-
-
-@pytest.mark.parametrize(("placement", "site"), SITES)
-def test_detached_is_the_formula_with_a_constant_in_that_place(
-    model, by_hand, intervene, batch, gradients, placement, site
-):
-    made = model(placement)
-    plain = by_hand(made, placement)
-    logits = plain(batch)
-    constant = by_hand(made, placement, {site: lambda _: plain.seen[site]})
-    with intervene("rescale", made, where=where(site), factor=0, through="backward"):
-        torch.testing.assert_close(made(batch), logits, **TOLERANCE)
-        equal(gradients(made, made(batch)), gradients(made, constant(batch)))
-
-
-@pytest.mark.parametrize(("placement", "site"), SITES)
-def test_the_gradient_is_that_of_the_other_paths_and_c_times_that_of_this_one(
-    model, intervene, batch, gradients, placement, site
-):
-    """Every gradient is linear in the factor: what passes elsewhere, plus c times what passes here."""
-    made = model(placement)
-    found = {}
-    for factor in (0.0, 1.0, 2.5):
-        with intervene("rescale", made, where=where(site), factor=factor, through="backward"):
-            found[factor] = gradients(made, made(batch))
-    equal(found[1.0], gradients(made, made(batch)))
-    equal(found[2.5], {s: g + 2.5 * (found[1.0][s] - g) for s, g in found[0.0].items()})
-    assert any(not torch.allclose(found[0.0][s], found[1.0][s]) for s in found[0.0])
-
-
-@pytest.mark.parametrize(("placement", "site"), SITES)
-def test_forward_scales_the_value_and_hands_the_gradient_on_as_it_is(
-    model, by_hand, intervene, batch, gradients, placement, site
-):
-    """By hand: a constant is added that makes the value 3 x, so that the gradient passes with the factor 1."""
-    made = model(placement)
-    formula = by_hand(made, placement, {site: lambda x: x + 2 * x.detach()})(batch)
-    with intervene("rescale", made, where=where(site), factor=3, through="forward"):
-        equal(gradients(made, made(batch)), gradients(made, formula))
-
-
 def test_lists_and_ends_choose_sites_and_one_activation_with_two_names_is_scaled_once(
     model, intervene, batch, by_hand, gradients
 ):
@@ -123,3 +75,24 @@ def test_what_cannot_be_reached_or_is_not_there_is_refused(model, intervene, cho
     with pytest.raises(LabError, match=said), intervene("rescale", made, where=chosen, factor=2):
         pass
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in made.modules())
+
+
+@pytest.mark.parametrize(("placement", "site"), SITES)
+@pytest.mark.parametrize(
+    ("through", "factor", "formula"),
+    [
+        ("both", 3, lambda x: 3 * x),
+        ("backward", 0, lambda x: x.detach()),
+        ("backward", 2.5, lambda x: x.detach() + 2.5 * (x - x.detach())),
+        ("forward", 3, lambda x: x + 2 * x.detach()),
+    ],
+    ids=["both ways", "cut backward", "backward", "forward"],
+)
+def test_values_and_gradients_are_those_of_the_formula(
+    model, by_hand, intervene, batch, gradients, placement, site, through, factor, formula
+):
+    made = model(placement)
+    expected = by_hand(made, placement, {site: formula})(batch)
+    with intervene("rescale", made, where=where(site), factor=factor, through=through):
+        torch.testing.assert_close(made(batch), expected, **TOLERANCE)
+        equal(gradients(made, made(batch)), gradients(made, expected))
