@@ -63,7 +63,7 @@ def test_the_caption_says_how_often_intervals_cover_at_one_level_or_at_several(v
     other = replace(one, claim="other", level=0.00625)
     assert "; bar: 97.5 % interval" in section([one], {"a": one.claim}).charts[0].caption
     both = section([one, other], {"a": one.claim, "b": "other"}).charts[0].caption
-    assert "; bars: intervals of 97.5 % to 99.375 %, those that decided" in both
+    assert "; bars: the intervals that decided, of 97.5 % to 99.375 %" in both
 
 
 def test_shares_of_seeds_have_no_dots_of_seeds(verdicts):

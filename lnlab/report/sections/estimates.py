@@ -78,7 +78,7 @@ def estimates(
     )
     levels = sorted({verdict.level for verdict in drawn.values()}, reverse=True)
     covers = " to ".join(map(coverage_text, (levels[0], levels[-1])[: len(levels)]))
-    bars = f"bar: {covers} interval" if len(levels) == 1 else f"bars: intervals of {covers}, those that decided"
+    bars = f"bar: {covers} interval" if len(levels) == 1 else f"bars: the intervals that decided, of {covers}"
     figure = Dots(
         data=data,
         title=even_lines(called, _TITLE),
@@ -91,7 +91,7 @@ def estimates(
         statistic=None,
         subject=f"{called[:1].upper()}{called[1:]}",
         notes=(
-            f"Large dots: estimates over {replicates(data.points)}, as in the list of claims; {bars}.",
+            f"Large dots: estimates of claims over {replicates(data.points)}; {bars}.",
             *(() if measure == "share" else (f"Small dots: single {seeds_word()}.",)),
         ),
         shows=f"Dot plot of the {called}, a row for each claim",
