@@ -10,6 +10,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from lnlab.execute import pool
 from tests.support.forking import servers
@@ -27,6 +28,11 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Workers that tests start have imported lnlab already, which takes longer than what they do. Polars, which comes with
 # it, starts threads that a fork does not copy; lnlab itself therefore lets each worker import it.
 pool.PRELOADED.extend(["lnlab.execute.worker", "lnlab.execute.registry_loader"])
+
+
+# How long an example takes depends on what else the machine does, and so does how long the first one is drawn.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +57,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_configure(config: pytest.Config) -> None:
     """Nobody has said anything yet."""
+    if config.getoption("--golden") and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("--golden: each process would keep what it has said alone; leave out --numprocesses")
     config.stash[SAID] = Said()
 
 

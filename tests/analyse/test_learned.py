@@ -92,7 +92,7 @@ finals = st.one_of(st.none(), st.floats(0.5, 8), st.floats(-8, -0.5))
 experiments = st.dictionaries(st.sampled_from("abc"), st.lists(finals, min_size=1, max_size=4), min_size=1)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(experiments)
 def test_fractions_agree_with_the_loop(arms, finals):
     found, expected = numbers(arms(**finals), "learned_fraction"), slow_fractions(finals)
@@ -129,7 +129,7 @@ def between(points, number, target):
     return float(np.interp(-target, [-loss for loss in losses], steps))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(experiments)
 def test_times_to_the_target_agree_with_the_loop(arms, finals):
     results, expected = arms(**finals), slow_times(finals)

@@ -135,7 +135,7 @@ def test_what_it_is_taken_over_is_not_selected_and_must_vary(swept, setting, tra
 finals = st.lists(st.one_of(st.none(), st.floats(1.0, 12.0)), min_size=4, max_size=4)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(finals, st.permutations(RATES))
 def test_grids_agree_with_a_loop_whatever_the_order_of_the_sweep(swept, finals, order):
     results = swept(post={1: finals}, pre={1: PRE}, order=order)

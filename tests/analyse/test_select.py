@@ -126,7 +126,7 @@ def slow_takes(row, setting, selection):
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(selections)
 def test_selection_agrees_with_a_loop_over_rows(profiles, selection):
     known = {v: json.loads(s) for v, s in profiles.runs.select("variant", "setting").iter_rows()}
@@ -138,7 +138,7 @@ def test_selection_agrees_with_a_loop_over_rows(profiles, selection):
     assert sorted(map(str, found.select(key).rows())) == sorted(str(tuple(r[k] for k in key)) for r in expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(selections)
 def test_a_plan_and_its_results_take_the_same_variants(profiles, selection):
     known = {v: json.loads(s) for v, s in profiles.runs.select("variant", "setting").iter_rows()}

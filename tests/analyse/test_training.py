@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.analyse.quantities.training import sum_learning_rate
@@ -83,7 +83,6 @@ def summed(setting, training, trained, rates):
     return sum_learning_rate(results).select("step", "value").rows()
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_rates_add_up(setting, training, trained, rates):
     steps, sums = zip(*summed(setting, training, trained, dict(enumerate(rates, 1))), strict=True)

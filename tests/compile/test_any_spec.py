@@ -170,7 +170,7 @@ def specs(laboratory):
 
 
 # A spec that fails is short enough to be read as it is; to make it shorter takes minutes.
-READ_AS_IT_IS = settings(phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+READ_AS_IT_IS = settings(phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 
 
 @settings(READ_AS_IT_IS, max_examples=300, derandomize=True)

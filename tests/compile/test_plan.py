@@ -69,7 +69,7 @@ def shuffled(value, order):
     return [shuffled(item, order) for item in value] if isinstance(value, list) else value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_keys_do_not_depend_on_order_layout_or_comments(laboratory, randomly, spread):
     order = lambda words: randomly.sample(words, len(words))  # noqa: E731
@@ -112,7 +112,7 @@ def test_the_parts_of_a_plan_belong_together(registries):
     assert found.needs[0][2] == {"kind": "gradient_norm", "batches": 3}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=4, unique=True),
     st.lists(st.sampled_from(["post", "pre"]), min_size=1, max_size=2, unique=True),

@@ -86,7 +86,7 @@ def test_an_archive_that_is_cut_off_or_changed_is_never_half_read(written, archi
     refused(written(whole[:-8] + bytes(4) + whole[-4:]), r"not a whole \.tgz archive \(CRC")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_whatever_an_archive_holds_the_error_is_the_users(tmp_path_factory, data):
     """Bytes of the inner archive are changed, so that headers say anything."""

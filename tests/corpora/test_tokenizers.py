@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.corpora.toy_finance import toy_finance
@@ -93,7 +93,6 @@ def test_every_process_and_number_of_threads_learns_the_same():
 # --- byte pairs
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(st.sampled_from("aDi. ,!▁<eo>\t\n\x1c\x85\u2028\u00a0\u0301\u212a\u0130İéẞß中")), max_size=6))
 def test_words_encoded_once_give_the_tokens_of_whole_texts(learned, texts):
     for tokenizer in (learned, LOWER, *WORDS):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
@@ -38,7 +38,6 @@ def test_the_factor_at_some_updates(beta2):
         assert rectification(t, beta2).r_t == pytest.approx(expected, abs=6e-5)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 10**6), st.floats(0, 0.99999))
 def test_the_factor_is_there_above_four_gradients_and_rises_to_one(t, beta2):
     now, later = rectification(t, beta2), rectification(t + 1, beta2)

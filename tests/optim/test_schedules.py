@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.errors import LabError
@@ -114,7 +114,6 @@ CHOICES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(CHOICES, st.integers(1, 3 * LATER))
 def test_a_factor_is_between_zero_and_one_and_never_rises_after_warm_up(choice, t):
     factor = made(steps=2 * LATER, **choice)
@@ -124,7 +123,6 @@ def test_a_factor_is_between_zero_and_one_and_never_rises_after_warm_up(choice, 
         assert factor(t + 1) <= factor(t) + 1e-12
 
 
-@settings(deadline=None)
 @given(CHOICES.filter(lambda choice: "anchor" not in choice), st.integers(1, 900))
 def test_warm_up_is_a_straight_line_from_one_over_t_to_exactly_one(choice, warmup):
     if choice["kind"] == "step":
@@ -136,14 +134,12 @@ def test_warm_up_is_a_straight_line_from_one_over_t_to_exactly_one(choice, warmu
     assert rise == pytest.approx([1 / warmup] * (warmup - 1), rel=1e-9, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(CHOICES, st.integers(1, 3 * LATER))
 def test_no_warm_up_may_be_written_zero_or_one(choice, t):
     none, one = (made(steps=2 * LATER, **choice | {"warmup_steps": n}) for n in (0, 1))
     assert none(t) == one(t)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 900), st.integers(1, 900), ANCHORS, FORMS, st.integers(1, 5000))
 def test_with_an_anchor_arms_differ_by_their_ramp_alone_and_nothing_jumps(short, long, anchor, form, t):
     arms = [made("inverse_sqrt", warmup_steps=T, anchor=anchor, form=form) for T in (short, long)]

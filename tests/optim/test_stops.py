@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.errors import LabError
@@ -115,7 +115,6 @@ def test_a_plateau_is_patience_evaluations_without_a_better_one(options, values,
 LOSSES = st.lists(st.floats(0, 20) | st.sampled_from([NAN, INF]), min_size=1, max_size=12)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(EVERY), LOSSES, LOSSES)
 def test_a_rule_depends_on_the_curves_alone_and_leaves_them_as_they_are(choice, losses, values):
     """So a run that is resumed, with a new rule, ends where the uninterrupted one does."""

@@ -79,7 +79,7 @@ def every_square(model, _):
     return sum((p + 1).square().sum() for p in model.parameters())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(trees())
 def test_every_parameter_is_measured_once(model):
     """By name, by size and by gradient; what curvature runs over is every one that is trained."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.errors import SpecError
@@ -26,7 +26,6 @@ DATA = st.recursive(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the first draw reads Unicode's tables
 @given(st.dictionaries(WORDS, DATA, min_size=1, max_size=5))
 def test_reading_the_text_gives_the_data_again(data):
     document = parse_spec(spec_yaml(plain_spec(data)), Path("x.yaml"))

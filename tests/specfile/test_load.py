@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.errors import SpecError
@@ -86,7 +86,7 @@ def found(read: Callable[..., object], *given: object) -> list[str]:
     return []
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(st.binary(max_size=400))
 def test_no_bytes_crash_the_loader(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "fuzz.yaml"
@@ -97,7 +97,7 @@ def test_no_bytes_crash_the_loader(tmp_path_factory, content):
 ALPHABET = st.text(alphabet="ab: -\n[]{}&*!'\"#|>%?,@`\\ \t01.~<", max_size=120)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(ALPHABET)
 def test_no_text_that_looks_like_yaml_crashes_the_loader(text):
     assert all(problem.startswith("x.yaml:") for problem in found(parse_spec, text, Path("x.yaml")))

@@ -1,7 +1,7 @@
 """A sealed value is read back to the bit, or not at all."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.errors import StoreError
@@ -12,11 +12,8 @@ JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=8,
 )
-HOWEVER_BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""On a machine with much to do, too."""
 
 
-@HOWEVER_BUSY
 @given(JSON, st.data())
 def test_one_flipped_bit_anywhere_is_found(value, data):
     content = bytearray(to_checksummed_json(value))
@@ -27,7 +24,6 @@ def test_one_flipped_bit_anywhere_is_found(value, data):
         from_checksummed_json(bytes(content), "x")
 
 
-@HOWEVER_BUSY
 @given(JSON, st.data())
 def test_a_file_cut_short_anywhere_is_found(value, data):
     content = to_checksummed_json(value)

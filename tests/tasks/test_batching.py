@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.tasks.batching import batch_numbers, batches_of, sorted_by_length
@@ -15,7 +15,6 @@ def tensors(pairs):
 
 
 @given(LENGTHS, st.integers(40, 400), st.integers(0, 5))
-@settings(deadline=None)
 def test_every_row_is_in_one_batch_and_no_batch_exceeds_the_budget(pairs, budget, seed):
     source, target = tensors(pairs)
     made = batches_of(source, target, budget, seed)
