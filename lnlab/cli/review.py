@@ -50,7 +50,7 @@ def review_spec(
         ),
     ] = None,
     all_reports: Annotated[
-        bool, typer.Option("--all", help="Review every report below --report, or below the folder reports.")
+        bool, typer.Option("--all", help="Review every report below --report, or below reports/")
     ] = False,
     fail_on: Annotated[
         FailOnReview | None, typer.Option("--fail-on", metavar="review", help="Exit with 3 if a line is open.")

@@ -265,7 +265,7 @@ def is_replaced(name: str) -> bool:
 
 
 def write_files(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -> list[Path]:
-    """Put these files into a folder, all at once or none. Drop what an earlier report wrote into ``folders``.
+    """Put these files into a folder, all at once or none. Drop what the report before this one wrote into ``folders``.
 
     Raises:
         ReportError: the folder cannot be written, or leads elsewhere by a link. It is left unchanged.
