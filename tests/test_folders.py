@@ -49,7 +49,10 @@ def without_exchange(_one, _other):
     return False
 
 
-@pytest.fixture(params=["exchanged", "moved in", "working folder"])
+WAYS = ["exchanged", "moved in", "working folder"]
+
+
+@pytest.fixture(params=WAYS)
 def way(request, place, monkeypatch):
     """Each of the ways in which a folder is replaced."""
     if request.param == "moved in":
@@ -127,6 +130,7 @@ def seen(place, way):
     return files_of(place)
 
 
+@pytest.mark.parametrize("way", [*WAYS[:2], pytest.param(WAYS[2], marks=pytest.mark.torture)], indirect=True)
 @pytest.mark.parametrize(
     "moment", ["halfway", *(pytest.param(m, marks=pytest.mark.torture) for m in ("before", "after"))]
 )

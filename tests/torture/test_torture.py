@@ -14,6 +14,7 @@ BY_NIGHT = (
     "quota exceeded (EDQUOT)",
     "eight processes on one spec of 100 units",  # as four on overlapping specs do
     "SIGKILL to workers and parents that train",  # as those that measure; test_signals stops runs that train
+    "one of two ranks dies",  # own_model/test_ranks has one that is killed
 )
 """Faults that ``make test`` does not inject: each goes the way of another one that it does."""
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
