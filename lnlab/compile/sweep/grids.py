@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from lnlab.compile.sweep.methods import Effect, below, method_effects
+from lnlab.compile.sweep.methods import METHODS, Effect, below, method_effects, methods_of
 from lnlab.compile.sweep.overlay import EXCEPT, MergedSpec
 from lnlab.errors import listed, nearest
 from lnlab.issues import Issue, Where
@@ -42,9 +42,14 @@ class SweepGrid:
 def pinned_grids(reading: Reading, merged: MergedSpec) -> tuple[list[SweepGrid], list[Issue]]:
     """The grids with pins applied, and what is wrong with them. Without a sweep, one grid without axes."""
     sweep = reading.experiment.sweep
+    issues = [  # also in methods that no grid names
+        Issue("unknown-key", (METHODS, name, path), f"unknown key '{path}' in the method '{name}'", remedy, named=())
+        for name, stated in methods_of(merged.data).items()
+        for path in stated
+        if (remedy := _remedy_of_path(path))
+    ]
     if sweep is None:
-        return [SweepGrid(())], []
-    issues: list[Issue] = []
+        return [SweepGrid(())], issues
     sweep_grids = [_grid(grid, reading.path(("sweep", number)), merged, issues) for number, grid in enumerate(sweep)]
     for number, grid in enumerate(sweep):
         if METHOD not in grid and any(METHOD in other for other in sweep):
@@ -118,10 +123,6 @@ def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, i
         except Flawed as error:
             issues += [replace(flaw, place=place, named=flaw.path) for flaw in error.issues]
             continue
-        for effect in stated:
-            if remedy := _remedy_of_path(effect.path):
-                what = f"unknown key '{effect.path}' in the method '{name}'"
-                issues.append(Issue("unknown-key", effect.key, what, remedy, named=()))
         effects_by_name[name] = tuple(effect for effect in stated if not _remedy_of_path(effect.path))
     return SweepAxis(METHOD, key, tuple(effects_by_name), tuple(effects_by_name.values()))
 
