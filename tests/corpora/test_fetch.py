@@ -44,8 +44,7 @@ UP = ["../" * n + "etc/passwd" for n in range(1, 12)]
 OUT = """/etc/passwd //etc/passwd ///etc/passwd /etc/../etc/passwd /proc/self/environ /proc/self/fd/0 /dev/null
 /proc/self/root/etc/passwd /dev/zero /dev/stdin /dev/fd/0 / // .. ../ . ./ ./. data/.. data/../.. ../secret.txt
 ../root/../secret.txt ./../secret.txt data/../../secret.txt data/./.././../secret.txt link_to_file link_to_link
-link_to_folder/secret.txt link_to_folder/../secret.txt data/deep_link/secret.txt link_up/secret.txt link_absolute
-loop loop/secret.txt loop_a/b"""
+link_to_folder/secret.txt link_to_folder/../secret.txt data/deep_link/secret.txt link_up/secret.txt link_absolute"""
 HOSTILE = [
     *[*OUT.split(), *UP, *(f"data/{path}" for path in UP[1:])],
     *[path.replace("../", other) for path in UP[3:6] for other in (".././", "..//")],
@@ -53,7 +52,8 @@ HOSTILE = [
 ]
 NOTHING = r"""data/../etc/passwd ~/secret.txt ~root/.ssh/id_rsa $HOME/secret.txt ${LNLAB_DATA}/../secret.txt
 %2e%2e/secret.txt ..%2fsecret.txt ..\secret.txt C:\secret.txt file:///etc/passwd http://127.0.0.1/secret.txt
-....//secret.txt data/... ．．/secret.txt pipe data data/ broken_link_inside secret.txt -"""
+....//secret.txt data/... ．．/secret.txt pipe data data/ broken_link_inside secret.txt -
+loop loop/secret.txt loop_a/b"""
 HARMLESS_MISSES = [*NOTHING.split(), "a\udcffb", "|cat secret.txt", "`cat secret.txt`", " ", "\n"]
 
 

@@ -51,12 +51,13 @@ def file_below(roots: Roots, name: str) -> Path | None:
     """
     try:
         real = [root.resolve() for root in roots]
-        resolved = [(root / name).resolve() for root in real]
+        # Not Path.resolve, which refuses a loop of links or leaves it as it is, by the version of Python.
+        resolved = [Path(os.path.realpath(root / name)) for root in real]
         within = [path for path in resolved if any(path != root and path.is_relative_to(root) for root in real)]
         outside = [path for path in resolved if path not in within and path.exists()]
         if not outside and (within or not roots):
             return next((path for path in within if path.is_file()), None)
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise CorpusError(Issue("not-found", repr(name), "is not a path of a file", str(error))) from error
     remedy = f"put the file into one of {format_roots(roots)}, or name its folder in LNLAB_DATA"
     raise CorpusError(Issue("not-found", repr(name), "leads out of the spec's folder and the data folders", remedy))
