@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 
 from lnlab.claims.criterion import Criterion
+from lnlab.claims.fairness.ruling import fair_finding
 from lnlab.claims.judging import judge_all, judge_claim
 from lnlab.claims.row_digest import rows_digest
 from lnlab.claims.verdict_rows import verdict_from_row, verdict_row
+from lnlab.select import select
 from lnlab.select.axis_words import names_value
 from tests.support.results import evaluated, results_of
 
@@ -116,6 +118,30 @@ def test_many_settings_share_the_level(golden):
     golden(judged(results, **of_last, says="At a rate of 0.9 it is.").verdict)
     found = judged(results, **claim)
     assert (found.verdict, found.elsewhere) == ("contradicted", {"optimizer.lr": (8, 9)})
+
+
+def test_holm_takes_its_steps(golden):
+    """Two of three others: one far beyond, one that is clear at half the level and not at a third."""
+    results = costs(0.1, -0.1, 0.2, -0.1, rates=(0.1, 0.2, 0.3, 0.4))
+    levels = []
+
+    def judge(claim, part):
+        levels.append(round(part, 4))
+        rate = claim["of"]["optimizer.lr"]
+        if rate == 0.3 or (rate == 0.4 and part < 0.5):
+            return judge_finding(results, {**claim, "of": {**claim["of"], "optimizer.lr": 0.3}})
+        return judge_finding(results, {**claim, "of": {**claim["of"], "optimizer.lr": 0.2}})
+
+    claim = {"id": "it", "says": "So it is.", **COST, "at_most": 0.0}
+    found = fair_finding(claim, results, judge_finding(results, claim), judge)
+    golden(found.detail)
+    assert set(levels) == {1.0, 1 / 4, 1 / 2}, "three others and the best rates; two of them are clear at a quarter"
+
+
+def judge_finding(results, claim):
+    from lnlab.claims.claim import finding_of
+
+    return finding_of(claim, results)
 
 
 def test_an_arm_that_is_better_at_another_rate_leaves_the_word_open(golden):
@@ -250,6 +276,25 @@ def test_it_is_the_same_word_in_a_look_book_and_by_itself_and_its_digest_covers_
     assert found == judge_claim(claim, results)
     assert rows_digest(claim, results) != rows_digest(claim, costs(0.1, 0.2, -0.1))
     assert rows_digest(claim, results) == rows_digest(claim, costs(0.1, -0.1, -0.1))
+
+
+def test_of_twice_as_many_settings_its_digest_reads_twice_as_many_rows(monkeypatch):
+    """Counted in rows that a condition is put to: the test at each other setting once put it to the rows of all."""
+
+    def rows_put_to_conditions(settings):
+        results = costs(*(0.1 + n for n in range(settings)), rates=[0.1 * n for n in range(1, settings + 1)])
+        heights = []
+
+        def counted(read):
+            return lambda results, rows, *conditions: (heights.append(rows.height), read(results, rows, *conditions))[1]
+
+        with monkeypatch.context() as patch:
+            for name in ("narrow_rows", "rows_meeting"):
+                patch.setattr(f"lnlab.select.select.{name}", counted(getattr(select, name)))
+            rows_digest({"id": "it", "says": "A costs nothing.", **COST, "at_most": 0.0}, results)
+        return sum(heights)
+
+    assert rows_put_to_conditions(40) < 2.2 * rows_put_to_conditions(20)
 
 
 def test_a_part_of_a_level_makes_a_wider_interval():

@@ -1,6 +1,12 @@
 """From a certain number of seeds on a verdict is possible, by the rules of each kind: one fewer never has one."""
 
+import math
+
 import pytest
+from scipy import stats
+
+from lnlab.claims.criterion import ONE_LOOK
+from lnlab.claims.student import fewest_alike
 
 OF = {"quantity": "q", "placement": "a"}
 JUDGED = {
@@ -36,3 +42,9 @@ def test_levels_need_the_same_seeds(verdict):
             rows = [[x * (1 + 1e-3 * seed) for x in range(1, 7)] for seed in range(least)]
             assert verdict(rows, **given, step=9 * trained).verdict == "supported"
             assert verdict(rows[:-1], **given, step=9 * trained).verdict == "undecided"
+
+
+def test_seeds_of_a_share_are_those_whose_exact_interval_decides():
+    """All n of n: the lower end is the root of p^n = .025 (Clopper & Pearson, 1934)."""
+    assert math.ceil(math.log(0.025) / math.log(0.5)) == fewest_alike(ONE_LOOK.level) == 6
+    assert stats.binomtest(5, 5).proportion_ci(method="exact").low < 0.5

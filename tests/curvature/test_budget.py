@@ -7,7 +7,9 @@ import torch
 from torch import Generator
 
 from lnlab.curvature.budget import budget_spectrum
+from lnlab.curvature.estimates import squared_frobenius, trace
 from lnlab.curvature.guards import CurvatureError
+from lnlab.curvature.spectrum import spectrum
 
 torch.set_num_threads(1)
 
@@ -50,7 +52,7 @@ def test_no_more_products_than_the_budget_and_as_many_with_less_memory():
 def test_trace_and_norm_are_unbiased_and_their_intervals_honest():
     matrix = Diagonal(outliers_and_bulk())
     truth = {"trace": float(matrix.values.sum()), "squared_norm": float(matrix.values.square().sum())}
-    runs = [budget_spectrum(matrix, seeded(seed), products=60) for seed in range(200)]
+    runs = [budget_spectrum(matrix, seeded(seed), products=60) for seed in range(400)]
     for name, value in truth.items():
         found = torch.tensor([getattr(run, name).value for run in runs])
         assert abs(float(found.mean()) - value) < 4 * float(found.std()) / math.sqrt(len(runs))
@@ -62,7 +64,11 @@ def test_a_draw_is_two_nodes_with_its_moments_and_a_budget_of_all_rows_is_exact(
     matrix = Diagonal(outliers_and_bulk())
     found = budget_spectrum(matrix, seeded(0), products=60)
     assert len(found.draws()) == len(found.traces) > 2
-    assert all(len(part) == 2 for draw in found.draws() for part in vars(draw).values())
+    for draw, t, f in zip(found.draws(), found.traces, found.squared_norms, strict=True):
+        assert {len(part) for part in vars(draw).values()} == {2}
+        assert found.size * draw.weights @ draw.nodes == pytest.approx(float(t))
+        assert found.size * draw.weights @ draw.nodes**2 == pytest.approx(float(f))
+        assert float(draw.weights.sum()) == pytest.approx(1)
     values = outliers_and_bulk(100)
     run = budget_spectrum(Diagonal(values), seeded(0), products=100)
     assert (run.trace.error, run.squared_norm.error) == (0, 0)
@@ -72,6 +78,20 @@ def test_a_draw_is_two_nodes_with_its_moments_and_a_budget_of_all_rows_is_exact(
         assert run.size * measure.moment(0) == pytest.approx(run.size)
         assert run.size * measure.moment(1) == pytest.approx(t, rel=1e-9, abs=1e-9)
         assert run.size * measure.moment(2) == pytest.approx(f, rel=1e-12)
+
+
+@pytest.mark.nightly
+def test_a_twentieth_of_the_products_gives_what_ten_draws_of_ninety_steps_do():
+    matrix = Diagonal(outliers_and_bulk(2_500))
+    exact_trace, exact_square = float(matrix.values.sum()), float(matrix.values.square().sum())
+    before, after = [], []
+    for seed in range(12):
+        draws = spectrum(matrix, [seeded(seed)(10 + k) for k in range(10)], steps=90)
+        before.append((trace(draws).value - exact_trace, squared_frobenius(draws).value - exact_square))
+        run = budget_spectrum(matrix, seeded(seed), products=50)
+        after.append((run.trace.value - exact_trace, run.squared_norm.value - exact_square))
+    old, new = (torch.tensor(errors).square().mean(0).sqrt() for errors in (before, after))
+    assert bool((new < old).all()), (old, new)
 
 
 @pytest.mark.parametrize("products", [120, 240])

@@ -53,6 +53,11 @@ def test_intervals_cover():
     assert all(0.93 <= share <= 0.97 for share in coverage(300))
 
 
+@pytest.mark.torture
+def test_intervals_cover_in_a_thousand_experiments():
+    assert all(0.93 <= share <= 0.97 for share in coverage(1000))
+
+
 def test_both_ends_are_of_all_draws_which_may_come_in_blocks_or_end_early():
     found = measured(BULK)
     for (end, residual), true in ((largest(found), 2.5), (smallest(found), -1.5)):

@@ -7,7 +7,7 @@ import psutil
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, mse_loss, softmax
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, softmax
 
 from lnlab.curvature.dense import dense
 from lnlab.curvature.ggn import ggn
@@ -34,6 +34,10 @@ def squares(model, part):
     return mse_loss(model(X[part])[:, 0], Y[part].double(), reduction="sum") / 2, len(Y[part])
 
 
+def logistic(model, part):
+    return binary_cross_entropy_with_logits(model(X[part])[:, 0], (Y[part] > 0).double(), reduction="sum"), len(Y[part])
+
+
 def classes(model, part):
     return cross_entropy(model(X[part]), Y[part], reduction="sum"), len(Y[part])
 
@@ -55,6 +59,15 @@ class Deep(nn.Module):
 def test_the_closed_form_of_linear_regression(operator):
     """``XᵀX / n``: over all rows alike, whatever shard they are in."""
     torch.testing.assert_close(matrix(operator(linear(1), squares, SHARDS)), X.T @ X / 12, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("operator", [hessian, ggn])
+def test_the_closed_form_of_logistic_regression(operator):
+    """``Xᵀ diag(p (1 - p)) X / n``."""
+    model = linear(1)
+    p = torch.sigmoid(model(X)).detach()
+    expected = X.T @ (p * (1 - p) * X) / 12
+    torch.testing.assert_close(matrix(operator(model, logistic, SHARDS)), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("operator", [hessian, ggn])
@@ -80,6 +93,16 @@ def test_ggn_is_the_jacobian_around_the_losss_own_hessian():
     torch.testing.assert_close(found, J.T @ inner @ J, rtol=1e-8, atol=1e-12)
     assert torch.linalg.eigvalsh(found).min() > -1e-12
     assert (matrix(hessian(model, classes, SHARDS)) - found).abs().max() > 1e-3
+
+
+def test_ggn_of_a_transformer_has_the_same_rows_for_one_and_for_several(tiny):
+    state = tiny("encoder", "pre")
+    operator = ggn(state.model, state.task.loss, state.batches(2), keep=True)
+    block = torch.randn(3, operator.size, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    together = operator.matvec(block)
+    for one, row in zip(together, block, strict=True):
+        torch.testing.assert_close(operator.matvec(row), one, rtol=1e-9, atol=1e-12)
+    assert (together * block).sum(1).min() > 0
 
 
 def test_ggn_refuses_losses_that_it_does_not_fit(golden):

@@ -88,3 +88,12 @@ def test_the_whole_matrix_is_the_dense_hessian_and_symmetric(tiny, exact, kind):
     allowed = SCALE * expected.abs().max()
     assert (found - expected).abs().max() <= allowed
     assert (found - found.T).abs().max() <= allowed
+
+
+def test_products_are_linear(tiny):
+    state = tiny("encoder", "post")
+    operator = hessian(state.model, state.task.loss, state.batches(2), keep=True)
+    x, y = rows(operator.size, 2)
+    expected = 2 * operator.matvec(x) - 3e4 * operator.matvec(y)
+    torch.testing.assert_close(operator.matvec(2 * x - 3e4 * y), expected, rtol=1e-9, atol=1e-9)
+    assert operator.matvec(0 * x).abs().max() == 0

@@ -120,3 +120,23 @@ def test_the_profile_is_that_of_the_authors_and_dropout_changes_omega_slightly(p
     ratios = [on / off for on, off in zip(profiles[0.1][1:], profiles[0.0][1:], strict=True)]
     assert profiles[0.1][0] == profiles[0.0][0] == 1
     assert all(1.01 < ratio < 1.08 for ratio in ratios)
+
+
+def growth(omega: list[float]) -> tuple[float, float]:
+    """By how much omega² grows a layer, and by how much at a feed-forward network alone, in the mean over layers."""
+    squares = [each**2 for each in omega]
+    networks = [after - before for before, after in zip(squares[1::2], squares[2::2], strict=False)]
+    return (squares[18] - squares[2]) / 8, sum(networks) / len(networks)
+
+
+@pytest.mark.parametrize(("dropout", "published"), [(0.1, 0.55), (0.0, None)])
+def test_omega_squared_grows_by_the_variance_of_the_branches(profiles, dropout, published):
+    """A feed-forward network with r = 4 has variance 2 r / (1 + r)² = 0.32, over 1 - p with dropout.
+
+    The authors' omega² grows by 0.55 a layer. Without dropout theory gives 0.32 and the attention's v rho on top, with
+    v = 1/2 the variance of v and o and rho the likeness of the tokens: between 0.32, for tokens that are not alike, and
+    0.82, for equal ones.
+    """
+    layer, network = growth(profiles[dropout])
+    assert network == pytest.approx(0.32 / (1 - dropout), rel=0.06)
+    assert layer == pytest.approx(published, rel=0.1) if published else 0.32 < layer < 0.82

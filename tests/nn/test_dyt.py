@@ -21,6 +21,21 @@ def test_it_is_its_formula_coordinate_by_coordinate_and_begins_with_the_authors_
     assert (norm.alpha.item(), norm.weight.tolist(), norm.bias.tolist()) == (0.5, [1.0] * 4, [0.0] * 4)
 
 
+@pytest.mark.parametrize(("kind", "slope"), [("dyt", 0.0), ("layer", -1.0), ("rms", -1.0), ("scale", -1.0)])
+def test_gradients_shrink_with_the_input_unless_nothing_is_divided_by_its_size(setting, build, kind, slope):
+    """Over inputs 10 times as large a norm's gradient is 10 times smaller: not DyT's while |alpha x| stays small."""
+    norm = build(setting("pre", norm={"kind": kind})).encoder.final_norm.double()
+    x = torch.randn(200, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 0.02
+    g = torch.randn(200, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    if kind in ("layer", "rms"):
+        norm.eps = 0.0
+    sizes = []
+    for factor in (1.0, 10.0):
+        given = (x * factor).requires_grad_()
+        sizes.append(torch.autograd.grad((norm(given) * g).sum(), given)[0].norm())
+    assert torch.log10(sizes[1] / sizes[0]).item() == pytest.approx(slope, abs=0.05)
+
+
 def test_alphas_of_language_models_are_those_of_their_places(setting, build):
     model = build(
         setting("pre", kind="language_model", norm={"kind": "dyt", "shift": False}),

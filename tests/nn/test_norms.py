@@ -35,3 +35,11 @@ def test_eps_is_what_the_spec_says(kind, x):
     norm = norms.builder(norms.resolve({"kind": kind, "eps": 100.0}))(8).double()
     centred = x - x.mean(-1, keepdim=True) if kind == "layer" else x
     torch.testing.assert_close(norm(x), centred / (centred.square().mean(-1, keepdim=True) + 100).sqrt())
+
+
+@pytest.mark.parametrize("width", [64, 256])
+def test_without_centring_a_token_of_mean_zero_is_normed_alike_but_for_one_over_the_root_of_its_width(width):
+    """‖RMSNorm(x) - LayerNorm(x)‖² / ‖LayerNorm(x)‖² is mean(x)² / E x² = 1/d on average, for i.i.d. coordinates."""
+    x = torch.randn(4000, width, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    rms, layer = (norms.builder(norms.resolve(kind))(width).double()(x) for kind in ("rms", "layer"))
+    assert ((rms - layer).square().mean() / layer.square().mean()).item() * width == pytest.approx(1, abs=0.1)

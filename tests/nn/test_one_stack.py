@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import pad
 
 from lnlab.nn.encoder import masked_mean
-from lnlab.nn.masks import padding
+from lnlab.nn.masks import causal, padding
 from lnlab.nn.sites import parameter_uses
 
 KINDS = ("encoder", "classifier", "language_model")
@@ -71,6 +71,18 @@ def test_without_cross_attention_a_decoder_is_a_language_model(setting, build, b
     encoder = build(setting(kind="encoder"))
     memory = both.encoder(batch.source, padding(batch.source))
     torch.testing.assert_close(encoder(batch), memory @ encoder.output.table.T)
+
+
+def test_without_positions_the_input_of_different_tokens_is_gaussian(setting, build):
+    """Unit variance, and no correlation between neighbouring tokens or coordinates."""
+    model = build(setting(kind="encoder", positions="none", width=64, rows=2001))
+    x = model.encoder.embedding(torch.arange(1, 2001)[None])[0]
+    assert x.var().item() == pytest.approx(1, abs=0.02)
+    assert x.pow(4).mean().item() == pytest.approx(3, abs=0.1)
+    assert (x[1:] * x[:-1]).mean().item() == pytest.approx(0, abs=0.02)
+    permuted = model.encoder.embedding(torch.arange(1, 2001).flip(0)[None])[0]
+    assert torch.equal(permuted.flip(0), x)
+    assert causal(torch.ones(1, 3)).sum() == 6
 
 
 def test_a_classifiers_head_has_a_row_for_every_label_and_zero_biases(setting, build):

@@ -41,6 +41,16 @@ def value(kind: str, **given) -> float:
     return make(kind, **given)(torch.tensor([3.0]), f, g).item()
 
 
+def test_sandwich_norms_both_ends_of_the_branch_and_b2t_adds_the_layers_input_before_the_last_norm_alone():
+    x = 3 + n(f(n(3)))
+    assert value("sandwich") == pytest.approx(x + n(g(n(x))))
+    first = n(3 + f(3))
+    assert value("b2t") == pytest.approx(n(3 + first + g(first)))
+    second = n(first + g(first))
+    found = make("b2t", sublayers=3)(torch.tensor([3.0]), f, g, h).item()
+    assert found == pytest.approx(n(3 + second + h(second)))
+
+
 def test_deepnorm_multiplies_the_stream_by_the_constant_of_both_depths_and_admin_the_skip_by_a_vector():
     alpha = 0.81 * 6 ** (5 / 16)
     x = n(alpha * 3 + f(3))
@@ -66,6 +76,34 @@ def test_mix_is_post_in_the_first_quarter_and_pre_after(layer, post):
 def test_mix_counts_whole_layers_rounded_down(share, layers, expected):
     kinds = [type(make("mix", layer=i + 1, layers=layers, share=float(share))).__name__ for i in range(layers)]
     assert kinds == ["Post"] * expected + ["Pre"] * (layers - expected)
+
+
+def test_rezero_and_plain_have_no_norm_and_no_skip_and_layerscale_gates_a_normed_branch():
+    assert value("rezero") == 3.0
+    placement = make("rezero", start=0.5)
+    x = 3 + 0.5 * f(3)
+    assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(x + 0.5 * g(x))
+    assert [p.shape for p in placement.parameters()] == [torch.Size([])]
+    assert value("plain") == pytest.approx(n(g(n(f(3)))))
+    found = make("plain", sublayers=3)(torch.tensor([3.0]), f, g, h).item()
+    assert found == pytest.approx(n(h(n(g(n(f(3)))))))
+    placement = make("layerscale", start=0.25)
+    x = 3 + 0.25 * f(n(3))
+    assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(x + 0.25 * g(n(x)))
+    assert [p.shape for p in make("layerscale", sublayers=3).parameters()] == [torch.Size([1])] * 3
+    assert make("layerscale").gate[0].item() == pytest.approx(1e-4)
+
+
+def test_fixup_has_a_scalar_before_and_a_scalar_after_each_branch_and_no_norm():
+    placement = make("fixup")
+    assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(3 + f(3) + g(3 + f(3)))
+    with torch.no_grad():
+        for number, (shift, scale) in enumerate(zip(placement.norms, placement.scale, strict=True)):
+            shift.shift.fill_(0.5 + number)
+            scale.fill_(2.0 - 3 * number)
+    x = 3 + 2 * f(3 + 0.5)
+    assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(x - g(x + 1.5))
+    assert [p.shape for p in make("fixup", sublayers=3).parameters()] == [torch.Size([])] * 6
 
 
 @pytest.mark.parametrize(

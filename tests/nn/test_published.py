@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean
 
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
 from lnlab.nn.sites import Site, activations
 
@@ -19,6 +21,25 @@ class Batch:
 def noise() -> Batch:
     generator = torch.Generator().manual_seed(0)
     return Batch(*(torch.randint(1, 300, (4, 12), generator=generator) for _ in range(2)))
+
+
+def stream(build, chosen, init) -> dict[Site, float]:
+    """E ‖x‖² / d at every site of the encoder."""
+    model = build(chosen, init=init)
+    with activations(model) as seen, torch.no_grad():
+        model(noise())
+    return {site: x.square().mean().item() for site, x in seen.items() if site.stack == "encoder"}
+
+
+def test_fixup_keeps_the_stream_and_plain_xavier_doubles_it_without_norms(setting, build):
+    """Without norms a layer multiplies the variance by more than 1.4; with Fixup, by exactly 1 (Zhang et al., 2019)."""
+    chosen = setting("pre", width=128, d_ff=256, layers=6, rows=300, norm="none", tied="none")
+    xavier, fixup = (stream(build, chosen, init) for init in ("xavier_normal", "fixup"))
+    sums = [xavier[Site("encoder", layer, "feed_forward", "out")] for layer in range(1, 7)]
+    assert all(after / before > 1.4 for before, after in pairwise(sums))
+    assert {fixup[Site("encoder", layer, "feed_forward", "out")] for layer in range(1, 7)} == {
+        fixup[Site("encoder", None, "embedding", "out")]
+    }
 
 
 @pytest.mark.parametrize("start", [1e-1, 1e-4])
@@ -74,3 +95,22 @@ def test_the_change_of_the_output_grows_with_depth_as_it_was_found_to(setting, b
     expected, (low, high) = CHANGES[method]
     assert list(found.values()) == pytest.approx(expected, rel=0.35)
     assert low < math.log(found[32] / found[4]) / math.log(8) < high
+
+
+def last_gradient(setting, build, placement: str, layers: int, seed: int) -> float:
+    """‖dL/dW2‖ of the last layer as Theorem 1 has it: one uniform head without o, d_ff = d, i.i.d. inputs."""
+    attention = {"kind": "softmax", "output": False}
+    shape = {"layers": layers, "width": 64, "d_ff": 64, "heads": 1, "rows": 300, "positions": "none"}
+    model = build(setting(placement, kind="encoder", attention=attention, **shape), init="zero_qk", seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    tokens = 1 + torch.randperm(299, generator=generator)[:64].view(4, 16)
+    answers = torch.randint(1, 300, (64,), generator=generator)
+    loss = cross_entropy(model(Batch(tokens, tokens)).flatten(0, 1), answers)
+    return torch.autograd.grad(loss, model.encoder.layers[-1].feed_forward.w2.weight)[0].norm().item()
+
+
+@pytest.mark.parametrize(("placement", "exponent"), [("post", 0.0), ("pre", -0.5)])
+def test_the_last_layer_by_depth_is_that_of_theorem_1(setting, build, placement, exponent):
+    """O(1) in Post-LN and O(L^(-1/2)) in Pre-LN, from 8 to 64 layers (Xiong et al., 2020)."""
+    found = [fmean(last_gradient(setting, build, placement, n, seed) for seed in (1, 2, 3, 4)) for n in (8, 64)]
+    assert math.log(found[1] / found[0]) / math.log(8) == pytest.approx(exponent, abs=0.1)

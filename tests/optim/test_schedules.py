@@ -1,13 +1,16 @@
 """Factors at every update: closed forms, torch's own schedulers, sums of rates, and what holds for any parameters."""
 
 import math
+import warnings
 from inspect import signature
 from itertools import pairwise
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.optim.lr_scheduler import ChainedScheduler, CosineAnnealingLR, LinearLR, LRScheduler, MultiStepLR
 
 from lnlab.errors import LabError
 from lnlab.optim.schedules import Factor, schedules
@@ -65,12 +68,66 @@ def test_every_update_has_the_factor_of_the_formula(kind, options, formula):
     assert sequence(made(kind, **options), 100) == pytest.approx([formula(t) for t in range(1, 101)], **EXACT)
 
 
+def of_torch(steps: int, *schedulers: Any) -> list[float]:
+    """The rates that torch uses for its updates, each in turn, from a rate of 1."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(()))], lr=1.0)
+    scheduler: LRScheduler = ChainedScheduler([make(optimizer) for make in schedulers])
+    rates = []
+    for _ in range(steps):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # torch's own, of one scheduler that calls another
+            scheduler.step()
+    return rates
+
+
+def rising(warmup: int) -> Any:
+    """Torch's way to say t / T: from 1/T at the first update to 1 in T - 1 more."""
+    return lambda optimizer: LinearLR(optimizer, 1 / warmup, 1.0, warmup - 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "schedulers"),
+    [
+        ("constant", {"warmup_steps": 8}, [rising(8)]),
+        ("linear", {}, [lambda o: LinearLR(o, 1.0, 0.0, 99)]),
+        ("linear", {"floor": 0.25}, [lambda o: LinearLR(o, 1.0, 0.25, 99)]),
+        ("cosine", {}, [lambda o: CosineAnnealingLR(o, 99)]),
+        ("cosine", {"floor": 0.25}, [lambda o: CosineAnnealingLR(o, 99, 0.25)]),
+        ("step", {"at": [20, 60]}, [lambda o: MultiStepLR(o, [20, 60])]),
+        ("step", {"epochs": [2.0, 6.0], "factor": 0.3}, [lambda o: MultiStepLR(o, [20, 60], 0.3)]),
+        ("step", {"at": [5, 50], "warmup_steps": 12}, [rising(12), lambda o: MultiStepLR(o, [5, 50])]),
+    ],
+    ids=written,
+)
+def test_every_update_has_the_rate_that_torch_gives_it(kind, options, schedulers):
+    assert sequence(made(kind, **options), 100) == pytest.approx(of_torch(100, *schedulers), **EXACT)
+
+
 def test_the_schedule_of_vaswani_peaks_at_the_end_of_warm_up_and_without_it_is_another():
     """Trap 5: lr(4000) is 1/63, .354 and 1 of the rate for T = 1, 500 and 4,000."""
     at_4000 = [made("inverse_sqrt", warmup_steps=T)(4000) for T in (1, 500, 4000)]
     assert at_4000 == pytest.approx([1 / 63.2456, 0.35355, 1.0], rel=1e-5)
     rates = sequence(made("noam", d_model=512), 8000)
     assert max(rates) == rates[3999] == pytest.approx(6.99e-4, rel=1e-3)
+
+
+def test_sums_of_rates_by_warm_up_differ_forty_fold_without_an_anchor_and_little_with_one():
+    """Over 16,500 updates at 5e-3; the integrals are 2 sqrt(A (A + t)) and its like, so Σ is within a rate of them."""
+
+    def total(warmup_steps: int, **options: Any) -> float:
+        return 5e-3 * math.fsum(sequence(made("inverse_sqrt", warmup_steps=warmup_steps, **options), 16_500))
+
+    assert [total(T) for T in (1, 500, 4000)] == pytest.approx([1.28, 25.0, 51.2], abs=0.1)
+    shifted = {"anchor": 4000, "form": "shifted"}
+    after = 5e-3 * 2 * math.sqrt(4000) * (math.sqrt(20_500) - math.sqrt(4000))
+    lost = [
+        5e-3 * T * (1 / 2 - T / 4000 / 12) for T in (1, 500)
+    ]  # ∫ (1 - t/T) sqrt(A / (A + t)), to first order in T/A
+    lost.append(5e-3 * 4000 * (8 * math.sqrt(2) / 3 - 10 / 3))
+    assert [total(T, **shifted) for T in (1, 500, 4000)] == pytest.approx([after - each for each in lost], abs=0.02)
+    assert after == pytest.approx(50.6, abs=0.05)
 
 
 def test_epochs_end_between_updates_whatever_float_makes_of_a_third():

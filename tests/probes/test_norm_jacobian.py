@@ -16,6 +16,41 @@ def jacobian(norm, x):
     return torch.autograd.functional.jacobian(norm, x)
 
 
+def vectors(n=5, width=WIDTH):
+    return 3 * torch.randn(n, width, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) + 1
+
+
+def closed_form(x, eps=0.0):
+    """(I - 1 1ᵀ/d - y yᵀ/(d (σ² + ε))) / sqrt(σ² + ε)."""
+    d = len(x)
+    y = x - x.mean()
+    size = y.square().mean() + eps
+    return (torch.eye(d) - torch.ones(d, d) / d - torch.outer(y, y) / (d * size)) / size.sqrt()
+
+
+@pytest.mark.parametrize("eps", [1e-12, 0.3])
+def test_the_closed_form_is_the_jacobian_of_torchs_layer_norm(eps):
+    norm = nn.LayerNorm(WIDTH, eps).double()
+    for x in vectors():
+        torch.testing.assert_close(jacobian(norm, x), closed_form(x, eps), rtol=1e-9, atol=1e-9)
+
+
+def test_singular_values_are_1_over_sigma_twice_zero_and_with_an_epsilon_the_radial_one_eps_over_size_cubed():
+    """d - 2 times; Frobenius norm sqrt(d - 2)/σ. Of an RMS norm, d - 1 times 1/rms and once zero."""
+    for x in vectors():
+        sigma, rms = x.std(correction=0), x.square().mean().sqrt()
+        found = torch.linalg.svdvals(jacobian(nn.LayerNorm(WIDTH, 1e-14).double(), x))
+        assert (found * sigma).tolist() == pytest.approx([1.0] * (WIDTH - 2) + [0.0] * 2, abs=1e-6)
+        assert found.norm().item() == pytest.approx(math.sqrt(WIDTH - 2) / sigma.item())
+        found = torch.linalg.svdvals(jacobian(nn.RMSNorm(WIDTH, 1e-14).double(), x))
+        assert (found * rms).tolist() == pytest.approx([1.0] * (WIDTH - 1) + [0.0], abs=1e-6)
+    x, eps = vectors()[0], 0.3
+    size = (x.var(correction=0) + eps).item()
+    found = torch.linalg.svdvals(jacobian(nn.LayerNorm(WIDTH, eps).double(), x))
+    assert found[0].item() == pytest.approx(size**-0.5)
+    assert found[-2].item() == pytest.approx(eps / size**1.5)
+
+
 @pytest.mark.parametrize("placement", ["post", "pre"])
 def test_values_are_those_of_explicit_jacobians_at_every_token(state, values, placement):
     """The gradient at a norm's output by a hook on its tensor, through the norm by the full Jacobian, in float64."""
@@ -59,6 +94,13 @@ def test_values_are_those_of_explicit_jacobians_at_every_token(state, values, pl
     }
     for quantity, value in expected.items():
         assert values(found, quantity)[name] == pytest.approx(value.item(), rel=1e-4), quantity
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_no_norm_of_scale_one_exceeds_1_over_sigma(state, values, placement):
+    found = values(norm_jacobian(state(placement), batches=4), "norm_ratio_over_bound_max")
+    assert len(found) == (10 if placement == "post" else 12)
+    assert max(found.values()) <= 1 + 1e-5
 
 
 def test_norms_have_the_addresses_of_their_scales_and_without_a_norm_gradients_pass_as_they_are(state, values):

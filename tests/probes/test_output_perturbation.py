@@ -1,6 +1,7 @@
 """Changes of outputs against copies of the model moved by hand, closed forms, and an independent simulation."""
 
 import copy
+import math
 
 import pytest
 import torch
@@ -16,11 +17,25 @@ from lnlab.probes.output_perturbation import (
     random_signs,
     rows_of_step,
 )
+from lnlab.probes.probe import probes
 from lnlab.probes.support.float64_copy import StackOutputs, doubles, forward_differentiable, value_and_change
-from tests.support.models import stack_outputs
 
 OFF = {"random": None, "random_relative": None, "gradient": None, "gradient_relative": None}
 MATRICES = {"q", "k", "v", "o", "w1", "w2", "table"}
+
+
+def outputs(model, batch) -> dict[str, torch.Tensor]:
+    """What the stacks give on, tokens alone."""
+    seen = {}
+    handles = [
+        getattr(model, stack).register_forward_hook(lambda _m, _x, y, stack=stack: seen.__setitem__(stack, y))
+        for stack in ("encoder", "decoder")
+    ]
+    with torch.no_grad():
+        model(batch)
+    for handle in handles:
+        handle.remove()
+    return {"encoder": seen["encoder"][batch.source != 0], "decoder": seen["decoder"][batch.target_in != 0]}
 
 
 def moved(model, signs, size):
@@ -48,7 +63,8 @@ def signs_of(made, exact, direction, number=0):
 
 @pytest.mark.parametrize("placement", ["post", "pre"])
 @pytest.mark.parametrize(
-    ("step", "size"), [("random", 1e-4), ("random_relative", 1e-3), ("gradient", 1e-6), ("gradient_relative", 1e-5)]
+    ("step", "size"),
+    [("random", 1e-4), ("random_relative", 1e-3), ("gradient", 1e-6), ("gradient_relative", 1e-5)],
 )
 def test_values_are_those_of_copies_moved_by_hand(state, values, placement, step, size):
     """In float64, a tied table once; J δ by a central difference."""
@@ -63,7 +79,7 @@ def test_values_are_those_of_copies_moved_by_hand(state, values, placement, step
     found = list(output_perturbation(made, batches=2, draws=1, **OFF | {step: size}))
     sums = {"encoder": torch.zeros(4), "decoder": torch.zeros(4)}
     for batch in made.batches(2):
-        before, (after, less, ahead, behind) = stack_outputs(exact, batch), (stack_outputs(c, batch) for c in copies)
+        before, (after, less, ahead, behind) = outputs(exact, batch), (outputs(c, batch) for c in copies)
         for stack, y in before.items():
             change, first = after[stack] - y, (ahead[stack] - behind[stack]) / 2e-3
             parts = (change, less[stack] - y, change - first)
@@ -167,8 +183,8 @@ def test_random_steps_are_averaged_over_directions(state, values):
     for number in range(3):
         signs, total, tokens = signs_of(made, exact, "random", number), 0.0, 0
         for batch in made.batches(1):
-            y = stack_outputs(exact, batch)["decoder"]
-            total += (stack_outputs(moved(exact, signs, lambda p: 1e-4), batch)["decoder"] - y).square().sum().item()
+            y = outputs(exact, batch)["decoder"]
+            total += (outputs(moved(exact, signs, lambda p: 1e-4), batch)["decoder"] - y).square().sum().item()
             tokens += len(y)
         found.append(total / tokens)
     for draws in (1, 3):
@@ -176,3 +192,33 @@ def test_random_steps_are_averaged_over_directions(state, values):
         change = values(rows, "output_change_random")["decoder", None, None, "out"]
         assert change == pytest.approx(sum(found[:draws]) / draws, rel=1e-6)
     assert max(found) > 1.1 * min(found)
+
+
+REFERENCE = {"post": [28416, 58347, 120209], "pre": [18006, 34766, 56833]}
+"""‖ΔF‖²/ε² of an encoder of 2, 4 and 8 sublayers, mean of 5 seeds, by an independent simulation without embeddings."""
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_changes_are_those_of_an_independent_simulation(state, values, placement):
+    """Width 128, d_ff 256, ε = 1e-4, two seeds: within a quarter, the noise of the seeds."""
+    shape = {"width": 128, "d_ff": 256, "heads": 4, "zipf": True, "size": 1000, "sentences": 16, "longest": 20}
+    for layers, expected in zip((1, 2, 4), REFERENCE[placement], strict=True):
+        found = []
+        for seed in (1, 2):
+            rows = list(output_perturbation(state(placement, layers=layers, seed=seed, **shape), **FIRST))
+            found.append(values(rows, "output_change_random")["encoder", None, None, "out"] / 1e-8)
+            ratio = values(rows, "output_change_invariance_random")["encoder", None, None, "out"]
+            assert ratio == pytest.approx(1, abs=0.01)
+        assert math.fsum(found) / 2 == pytest.approx(expected, rel=0.25)
+
+
+FIRST = OFF | {"random": 1e-4, "tables": False, "draws": 3}
+
+
+@pytest.mark.parametrize(
+    ("given", "passes"),
+    [({}, 42.0), ({"gradient": None, "gradient_relative": None, "draws": 2, "first_order": False}, 7.0), (OFF, 0.0)],
+)
+def test_passes_are_of_the_steps_asked_for(given, passes):
+    entry = probes["output_perturbation"]
+    assert entry.facts.passes(probes.resolve({"kind": "output_perturbation", **given})) == passes
