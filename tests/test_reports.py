@@ -5,6 +5,7 @@ drawn against the committed one; here small reports stand for the others. No cor
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +15,16 @@ import pytest
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.claims.judging import judge_claim
-from lnlab.committed.judged_on_rows import match_runs
 from lnlab.committed.judging import equal_verdicts
 from lnlab.committed.locks.lock_report import read_lock
 from lnlab.compile.decisions import decision_from_json
-from lnlab.compile.plan import compile_front
-from lnlab.compile.resolve.resolve import setting_namer
+from lnlab.compile.files_read import files_of_entries
+from lnlab.compile.plan import compile_plan
 from lnlab.report.folder import read_folder
 from lnlab.report.question import claims_with_choices
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import parse_spec
+from lnlab.store.plans import plan_frames
 from lnlab.store.records.layout import sizes_below
 
 ROOT = Path(__file__).parents[1]
@@ -45,21 +46,23 @@ def smallest_of_each_kind(folders: list[Path]) -> Iterator[Path]:
 @pytest.mark.parametrize("folder", list(smallest_of_each_kind(FOLDERS)), ids=lambda folder: folder.parent.name)
 def test_the_first_verdict_of_each_kind_follows_from_the_rows(folder):
     facts, results, verdicts = read_folder(folder)
-    document, decisions = (
+    plan = compile_plan(
         parse_spec(facts.spec, Path(facts.path)),
-        [decision_from_json(each) for each in facts.decisions],
+        EVERY,
+        (),
+        profile=facts.profile,
+        overrides=facts.overrides,
+        decisions=[decision_from_json(each) for each in facts.decisions],
+        memory=sys.maxsize,
+        known_files=files_of_entries(facts.files_read, EVERY),
     )
-    front = compile_front(document, EVERY, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
-    settings = [(variant.setting, point) for variant, point in zip(front.variants, front.points, strict=True)]
-    matched = match_runs(results, settings, front.seeds, setting_namer(EVERY))
-    assert matched.runs.equals(results.runs)
-    assert matched.axes.equals(results.axes)
-    claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
+    assert plan_frames(plan)["runs"].equals(results.runs.select(plan_frames(plan)["runs"].columns))
+    claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
     first = {claim["kind"]: (claim, one) for claim, one in reversed(list(zip(claims, verdicts, strict=True)))}
 
     def follows(claim, verdict):
         """At the first time of its look or at a later one, at which an undecided verdict asks for other seeds."""
-        again = (judge_claim(claim, matched, verdicts, verdict.look, seen=seen) for seen in (False, True))
+        again = (judge_claim(claim, results, verdicts, verdict.look, seen=seen) for seen in (False, True))
         return any(equal_verdicts(one, verdict) for one in again)
 
     # How many runs further seeds take is added where all claims are judged.

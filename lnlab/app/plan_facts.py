@@ -14,7 +14,7 @@ from lnlab.execute.model_graphs import model_graphs
 from lnlab.keys import Json
 from lnlab.printable import shown_path
 from lnlab.report.facts import ReportFacts, facts_to_json
-from lnlab.report.question import claims_with_choices, question_fields, resolved_probes
+from lnlab.report.question import claims_with_choices, files_read_by, question_fields, resolved_probes
 from lnlab.specfile.load import SpecDocument
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def plan_facts(
         plugins=tuple(map(shown_path, request.plugins)),
         version=__version__,
         probes=resolved_probes(experiment, known),
+        files_read=files_read_by(plan),
         decisions=tuple(decisions_to_json(plan.decisions)),
         transfers=transfers,
         provenance=provenance,

@@ -1,11 +1,9 @@
 """The claims of a spec as it stands today, judged on the rows of a report."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,32 +15,28 @@ from lnlab.committed.evidence import renewed_evidence
 from lnlab.committed.frozen import frozen_path, with_frozen_criteria
 from lnlab.committed.judging import equal_verdicts, locate_claim_problem
 from lnlab.compile.decisions import decision_from_json, decisions_to_json
-from lnlab.compile.digests import plan_identity
-from lnlab.compile.plan import compile_front
-from lnlab.compile.resolve.resolve import setting_namer
+from lnlab.compile.files_read import files_of_entries
+from lnlab.compile.plan import Plan, compile_plan
+from lnlab.corpora.files.fetch import data_roots
 from lnlab.errors import ReportError
 from lnlab.execute.model_graphs import model_graphs
 from lnlab.issues import Issue
-from lnlab.keys import Json, canonical, digest
 from lnlab.printable import shown_path
-from lnlab.registry import Flawed
 from lnlab.report.default_sections import with_default_sections
-from lnlab.report.folder import data_files, packs_in, parse_report, store_files
-from lnlab.report.question import claims_with_choices, question_fields, resolved_probes
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import data_files, packs_in, parse_report, results_of_plan, store_files
+from lnlab.report.question import claims_with_choices, files_read_by, question_fields, resolved_probes
 from lnlab.report.referee import with_review
 from lnlab.report.same_question import find_spec, refuse_other_question, with_origin
 from lnlab.report.words.wording import count_noun
-from lnlab.select.axes import axes_frame
 from lnlab.specfile.columns import EVALUATION
-from lnlab.specfile.load import load_spec, parse_spec, read_spec_text
+from lnlab.specfile.load import SpecDocument, load_spec, parse_spec
+from lnlab.specfile.values import kind_label
+from lnlab.store.plans import plan_frames
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
-
-
-_Setting = Mapping[str, Json]
-PLANNED_COLUMNS = ("run", "trajectory", "steps", "variant", "seed", "setting")
 
 
 def judge_report(
@@ -79,22 +73,16 @@ def judge_report(
     before = store_files(folder)
     facts, results, verdicts = parse_report(before, folder)
     file = spec if spec is not None or own_text else find_spec(folder, facts)
+    # Without a file only the text in the report is at hand.
+    document = load_spec(file) if file is not None else parse_spec(facts.spec, Path(facts.path))
     path = facts.path if spec is None else shown_path(spec)
-    if spec is not None:
-        document = load_spec(spec)
-    elif file is not None:
-        document = parse_spec(read_spec_text(file), file)
-    else:  # only the text in the report is at hand
-        document = parse_spec(facts.spec, Path(facts.path))
-    decisions = [decision_from_json(entry) for entry in facts.decisions]
-    front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
-    _refuse_other_probes(resolved_probes(front.experiment, known), facts.probes, folder, known)
-    claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
-    settings = [(variant.setting, point) for variant, point in zip(front.variants, front.points, strict=True)]
-    matched = match_runs(results, settings, front.seeds, setting_namer(known))
-    absent = matched.runs.join(results.runs, on="run", how="anti").height
+    plan = _plan_of(document, facts, known)
+    _refuse_other_probes(plan, results, folder)
+    claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
+    asked = results_of_plan(before, plan_frames(plan), folder)
+    absent = asked.runs.join(results.runs, on="run", how="anti").height
     evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
-    asked = replace(matched, evidence=evidence)
+    asked = replace(asked, evidence=evidence)
     overlays = facts.profile, facts.overrides
     book = LookBook.from_json(facts.looks, commit=head_commit(folder))
     judged = judge_all(claims, asked, lambda issue: locate_claim_problem(issue, document, *overlays), (), book)
@@ -105,14 +93,7 @@ def judge_report(
         else one
         for one in judged
     ]
-    fields = question_fields(front.experiment, front.sections, known, front.grid_seeds, profile=facts.profile)
-    if any(decision.grid for decision in front.decisions):
-        fields["decisions"] = tuple(decisions_to_json(front.decisions))
-    # Where every setting has runs in this report, its models are those that the report has drawn.
-    fields["models"] = model_graphs(front.sections, settings, known, {} if absent else facts.models)
-    if document.text != facts.spec:  # the digest of an unchanged text stays
-        question = plan_identity(facts.name, document.text.encode(), *overlays, ())
-        fields |= {"spec": document.text, "digest": digest([*question, "runs", sorted(results.runs["run"])])}
+    fields = _fields_of(plan, document, facts, known, absent=absent)
     new = replace(facts, **{**fields, "path": path, "looks": book.to_json()})
     new = with_default_sections(new, asked, judged, claims)
     new = with_review(new, asked, judged, claims, folder)
@@ -131,76 +112,65 @@ def judge_report(
     return data, path, ", ".join(parts)
 
 
-def match_runs(
-    results: Results,
-    settings: Sequence[tuple[_Setting, _Setting]],
-    seeds: Sequence[Iterable[int]],
-    name: Callable[[_Setting], str],
-) -> Results:
-    """The results of the run of every setting and seed, in this order. One that is absent has a new key and no status.
-
-    Args:
-        results: the tables of the report.
-        settings: resolved, each with the values of its axes.
-        seeds: of each setting.
-        name: gives the name of a resolved setting. Equal settings have equal names.
-    """
-    stored = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True).iter_rows()
-    variants_by_name = {name(json.loads(text)): (variant, text) for variant, text in stored}
-    runs_of_data = results.runs.select("variant", "seed", "run").iter_rows()
-    runs_by_variant = {(variant, seed): run for variant, seed, run in runs_of_data}
-    points: dict[str, _Setting] = {}
-    planned = []
-    for (setting, point), own_seeds in zip(settings, seeds, strict=True):
-        setting_name = name(setting)
-        variant, text = variants_by_name.get(setting_name) or (digest(["absent", setting_name]), canonical(setting))
-        points[variant] = point
-        for seed in own_seeds:
-            run = runs_by_variant.get((variant, seed))
-            run = run or digest(["absent", setting_name, seed])
-            planned.append((run, run, setting["train"]["steps"], variant, seed, text))
-    # The rows of the data, in the order of the plan. An absent run has what the plan says, and nothing else.
-    schema = {word: results.runs.schema[word] for word in PLANNED_COLUMNS}
-    plan = pl.DataFrame(planned, schema=schema, orient="row")
-    joined = plan.join(results.runs, on="run", how="left", maintain_order="left", suffix="_stored")
-    filled = [pl.coalesce(f"{word}_stored", word).alias(word) for word in PLANNED_COLUMNS if word != "run"]
-    runs = joined.with_columns(filled).select(results.runs.columns)
-    axes = axes_frame(points, runs.select("run", "variant").iter_rows())
-    tables = results.tables
-    if not set(results.runs["run"]) <= set(runs["run"]):
-        in_plan = pl.col("run").is_in(runs["run"].implode())
-        tables = {name: table.filter(in_plan) for name, table in tables.items()}
-    return replace(results, runs=runs, axes=axes, tables=tables)
-
-
-def _refuse_other_probes(
-    today: Sequence[Mapping[str, Json]], before: Sequence[Mapping[str, Json]], folder: Path, known: "Registries"
-) -> None:
-    """Refuse rows of probes that had other parameters or moments, which would pass as those that the spec asks for.
-
-    A kind of probe in one of both alone does no harm: no row of it is there, or none is asked for.
+def _plan_of(document: SpecDocument, facts: ReportFacts, known: "Registries") -> Plan:
+    """The judged runs of a spec under the decisions of a report. What its keys hold of files is as the report has it.
 
     Raises:
-        ReportError: a kind in both has other probes.
+        SpecError: every problem of the spec.
+        ReportError: the spec chooses something that these runs did not decide.
     """
+    plan = compile_plan(
+        document,
+        known,
+        data_roots(document.path.parent),
+        profile=facts.profile,
+        overrides=facts.overrides,
+        decisions=[decision_from_json(entry) for entry in facts.decisions],
+        memory=sys.maxsize,
+        known_files=files_of_entries(facts.files_read, known),
+        other_profiles=False,
+    )
+    if plan.undecided:
+        question = plan.undecided[0]
+        where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in question.about.items()) or "all runs"
+        what = f"the choice of '{question.path}' for {where} was not made in these runs"
+        raise ReportError(Issue("not-run", str(document.path), what, "run the spec again"))
+    return plan
 
-    def by_kind(probes: Sequence[Mapping[str, Json]]) -> dict[str, set[str]]:
-        texts: dict[str, set[str]] = {}
-        for probe in probes:
-            choice = {name: value for name, value in probe.items() if name not in ("at", "grid")}
-            with suppress(Flawed):  # of a kind, or with a parameter, that there no longer is
-                choice = known["probe"].resolve(choice)  # a parameter that came since means what was done without it
-            kind = f"{choice['kind']} on {choice['split']}" if choice["kind"] == EVALUATION else str(choice["kind"])
-            texts.setdefault(kind, set()).add(canonical([choice, probe.get("at")]))
-        return texts
 
-    asked, measured = by_kind(today), by_kind(before)
-    issues = [
-        Issue(
-            "differs", str(folder), f"its probe {kind} had other parameters or moments", "run the spec, or measure so"
-        )
-        for kind in sorted(asked.keys() & measured.keys())
-        if asked[kind] != measured[kind]
-    ]
-    if issues:
-        raise ReportError(*issues)
+def _fields_of(
+    plan: Plan, document: SpecDocument, facts: ReportFacts, known: "Registries", *, absent: int
+) -> dict[str, Any]:
+    """What a report says of the plan that it is judged by. ``absent`` is how many of its runs it lacks."""
+    fields = question_fields(plan.experiment, plan.sections, known, plan.grid_seeds, profile=facts.profile)
+    # Where every setting has runs in this report, its models are those that the report has drawn.
+    settings = [(plan.settings[variant], plan.points[variant]) for variant in plan.settings]
+    fields |= {
+        "probes": resolved_probes(plan.experiment, known),
+        "files_read": files_read_by(plan),
+        "models": model_graphs(plan.sections, settings, known, {} if absent else facts.models),
+    }
+    if any(decision.grid for decision in plan.decisions):
+        fields["decisions"] = tuple(decisions_to_json(plan.decisions))
+    if document.text != facts.spec:  # the digest of an unchanged text stays
+        fields |= {"spec": document.text, "digest": plan.digest}
+    return fields
+
+
+def _refuse_other_probes(plan: Plan, results: Results, folder: Path) -> None:
+    """Refuse rows of a probe that measured otherwise or at other moments: nothing of it would be left.
+
+    A kind of probe that a run of the report lacks as a whole does no harm: its rows are absent, and said to be.
+
+    Raises:
+        ReportError: a run of the report was measured by a kind of probe, and not as the spec asks for it.
+    """
+    word, split = (pl.col("probe").str.json_path_match(f"$.{key}") for key in ("kind", "split"))
+    kind = pl.when(word == EVALUATION).then(pl.format("{} on {}", word, split)).otherwise(word).alias("kind")
+    asked = plan_frames(plan)["needs"].with_columns(kind)
+    measured = results.tables["needs"].with_columns(kind)
+    lost = asked.join(measured, on=["run", "kind"], how="semi").join(measured, on="measurement", how="anti")
+    if names := sorted(lost["kind"].unique()):
+        what = "its probe {} had other parameters or moments"
+        remedy = "run the spec, or measure so"
+        raise ReportError(*(Issue("differs", str(folder), what.format(name), remedy) for name in names))

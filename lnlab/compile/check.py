@@ -11,6 +11,7 @@ from pathlib import Path
 from lnlab.compile.checked import CheckedSpec
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.cost.cost import machine_memory
+from lnlab.compile.files_read import FilesRead
 from lnlab.compile.interned import unevaluated
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
@@ -51,18 +52,21 @@ def check_spec(
     overrides: Sequence[str],
     memory: int | None = None,
     files: bool = True,
+    known_files: FilesRead | None = None,
     other_profiles: bool = True,
     ancestors: tuple[Path, ...] = (),
 ) -> CheckedSpec:
     """Check everything. The ``issues`` of the result are in the order of the file, those of arguments last.
 
     Without ``files`` no corpus is read and no other spec, and what depends on one is not checked: the length of an
-    epoch, peak memory, the runs that others begin with. Without ``other_profiles`` the lines of those that are not
-    chosen are not checked. ``ancestors`` are the specs whose runs begin with these.
+    epoch, peak memory, the runs that others begin with. What is in ``known_files`` is not read. Without
+    ``other_profiles`` the lines of those that are not chosen are not checked. ``ancestors`` are the specs whose runs
+    begin with these.
     """
     # None also says that no file is read (``CheckedSpec.reads_files``).
     available_memory = (machine_memory() if memory is None else memory) if files else None
-    begun = _begin(document, profile, overrides, ContentKeys(registries, roots), memory=available_memory)
+    content_keys = ContentKeys(registries, roots, known_files)
+    begun = _begin(document, profile, overrides, content_keys, memory=available_memory)
     # What a passage between parts shows of a spec whose grammar is wrong mostly follows from that.
     passes = PASSES_OF_PARTS if begun.merged.issues or begun.reading.issues else PASSES
     checked, issues = run_passes(passes, replace(begun, ancestors=ancestors))

@@ -5,12 +5,12 @@ trajectory = (initial state, all that moves it: interventions on the update too)
 state = (trajectory, step), at step 0 the initial state alone   measurement = (state, step, probe)
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
+from lnlab.compile.files_read import FilesRead
 from lnlab.compile.interned import InternedSetting, interned
 from lnlab.compile.resolve.choices import Registries, interventions_on
 from lnlab.compile.setting_paths import STACK_CHOICES, stacks_of
@@ -58,22 +58,27 @@ class ContentKeys:
     Attributes:
         registries: of what choices name.
         roots: folders of data, searched in order.
-        continued: by the canonical text of an init that continues another run, the content of that run.
+        files: what is known of files, which are not read again.
     """
 
-    def __init__(
-        self, registries: Registries, roots: Roots, continued: Mapping[str, list[Json]] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, registries: Registries, roots: Roots, files: FilesRead | None = None) -> None:
         self.registries = registries
         self.roots = roots
-        self.continued = continued
-        self._keys: dict[tuple[str, ...], Json] = {}
+        self.files = files or FilesRead()
+        self._keys: dict[tuple[str, ...], Json] = {("task", text): key for text, key in self.files.tasks.items()}
 
     def with_continued(self, continued: Mapping[str, list[Json]]) -> "ContentKeys":
         """The same keys, except that these inits continue these runs."""
-        keys = ContentKeys(self.registries, self.roots, continued)
+        files = replace(self.files, continued={**self.files.continued, **continued})
+        keys = ContentKeys(self.registries, self.roots, files)
         keys._keys = self._keys  # none of them holds what a run continues
         return keys
+
+    def files_read(self, settings: Iterable[ResolvedSetting], epochs: Mapping[str, int | None]) -> FilesRead:
+        """What the keys of these settings hold of files, with the epochs that were asked for."""
+        tasks = {canonical(setting["task"]): setting["task"] for setting in settings}
+        keys = {text: str(self.choice("task", task)) for text, task in tasks.items()}
+        return replace(self.files, tasks=keys, epochs={text: epochs[text] for text in tasks if text in epochs})
 
     def of(self, resolved: ResolvedSetting) -> VariantKeys:
         """The identity of a resolved setting.
@@ -122,7 +127,7 @@ class ContentKeys:
 
     def _init(self, setting: InternedSetting) -> Json:
         """The key of an init. Where it continues a run, that run's content stands for the words that name it."""
-        content = self.continued.get(setting.texts["init"])
+        content = self.files.continued.get(setting.texts["init"])
         if content is None:
             return self._part("init", setting)
         choice = setting["init"]

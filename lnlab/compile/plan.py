@@ -19,13 +19,12 @@ from lnlab.compile.content_keys import VariantKeys
 from lnlab.compile.cost.data_passes import data_passes
 from lnlab.compile.decisions import Decision, Undecided, decisions_to_json
 from lnlab.compile.digests import plan_digest, plan_identity, remembered_name
+from lnlab.compile.files_read import FilesRead
 from lnlab.compile.interned import InternedSetting, Variant
-from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolved_sweep import variants_of
 from lnlab.compile.selection.claim_seeds import SeedsOfVariant, probes_read_by, seeds_of_variants
 from lnlab.compile.selection.requested import ResolvedRequest
 from lnlab.compile.sweep.overlay import pin_sentences
-from lnlab.compile.tuning.problems import tuning_question
 from lnlab.compile.work import (
     Measurement,
     Plan,
@@ -35,15 +34,13 @@ from lnlab.compile.work import (
     Trajectory,
     needs_next_update,
 )
-from lnlab.errors import LabError, SpecError
-from lnlab.issues import Issue
-from lnlab.keys import Json, canonical, digest, short_key
+from lnlab.errors import SpecError
+from lnlab.keys import Json, digest, short_key
 from lnlab.registry import Choice, Registry, Roots
 from lnlab.specfile.columns import EVALUATION, TIMES
 from lnlab.specfile.load import SpecDocument
-from lnlab.specfile.values import kind_label
 
-__all__ = ["Measurement", "Plan", "Run", "Trajectory", "compile_front", "compile_plan"]
+__all__ = ["Measurement", "Plan", "Run", "Trajectory", "compile_plan"]
 
 Due = dict[int, list[tuple[str, Choice, bool]]]
 """Step -> the probes due at it: key, choice, and whether the probe needs the next update, which moves the state."""
@@ -73,10 +70,6 @@ class ResolvedStage(Stage):
         return ["decisions", decisions_to_json(self.decisions)] if self.decisions else []
 
 
-class ChoiceNotMade(LabError):
-    """A spec chooses something on tuning seeds that its runs did not decide."""
-
-
 def compile_plan(
     document: SpecDocument,
     registries: Mapping[str, Registry[Any]],
@@ -88,6 +81,7 @@ def compile_plan(
     decisions: Sequence[Decision] = (),
     memory: int | None = None,
     assume_data: bool = False,
+    known_files: FilesRead | None = None,
     other_profiles: bool = True,
 ) -> Plan:
     """The plan of a spec: of its next round, where it is run in rounds (``Plan.undecided``).
@@ -103,6 +97,7 @@ def compile_plan(
         memory: bytes that one run may need at its peak. The default is the memory of this machine.
         assume_data: compile although a corpus is absent that determines the length of an epoch. It serves to check a
             spec. The runs of such a plan have the wrong length.
+        known_files: what is known of files, which are not read again.
         other_profiles: whether the lines of the profiles that are not chosen are checked as well.
 
     Raises:
@@ -116,6 +111,7 @@ def compile_plan(
         profile=profile,
         overrides=overrides,
         memory=memory,
+        known_files=known_files,
         other_profiles=other_profiles,
     )
     if checked.issues:
@@ -135,46 +131,11 @@ def compile_plan(
         pins=pin_sentences(checked.merged),
         inputs=checked.inputs,
         data_passes=data_passes(builder.inits.values(), registries),
+        files_read=checked.content_keys.files_read(builder.settings.values(), checked.sweep.epochs.batches),
         **builder.parts(),
         **{field.name: getattr(stage, field.name) for field in fields(Stage)},
     )
     return replace(plan, sources=_source_plans(builder, plan))
-
-
-def compile_front(
-    document: SpecDocument,
-    registries: Registries,
-    *,
-    profile: str | None,
-    overrides: Sequence[str] = (),
-    decisions: Sequence[Decision] = (),
-) -> ResolvedStage:
-    """The runs of a spec that are judged, given what was chosen on tuning seeds. No corpus is read.
-
-    Steps that follow from epochs mean nothing, as only a corpus says how many an epoch has.
-
-    Raises:
-        SpecError: every problem of the spec at once, except for those that only its corpora show.
-        ChoiceNotMade: the spec chooses something that was not decided.
-    """
-    checked = check_spec(document, registries, (), profile=profile, overrides=overrides, files=False)
-    if checked.issues:
-        raise SpecError(*checked.issues)
-    # The keys of a decision's variants depend on corpora, so it is found by what it is about and what was tried.
-    by_content = {
-        canonical([d.path, dict(d.about), dict(d.rule), list(d.seeds), [c.value for c in d.candidates]]): d
-        for d in decisions
-    }
-    decided = []
-    for problem in checked.tuning.problems if checked.tuning else ():
-        content = canonical(tuning_question(problem))
-        if content not in by_content:
-            where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in problem.about.items()) or "all runs"
-            what = f"the choice of '{problem.choice.path}' for {where} was not made in these runs"
-            place = document.where(checked.merged.stated_path(problem.choice.place))
-            raise ChoiceNotMade(Issue("wrong-value", place, what, "run the spec again"))
-        decided.append(by_content[content])
-    return _judged_stage(checked, decided)
 
 
 def _next_stage(checked: CheckedSpec, decisions: Sequence[Decision]) -> ResolvedStage:

@@ -80,7 +80,8 @@ def resolve_sweep(
     """
     sweep_grids, issues = pinned_grids(reading, merged)
     axes = dict.fromkeys(path for grid in grids_of(merged.data) for path in grid)
-    epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None)
+    known = dict(content_keys.files.epochs)
+    epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None, batches=known)
     unknown = [str(flaw.path[0]) for flaw in reading.issues if flaw.code == "unknown-key" and len(flaw.path) == 1]
     misspelt = {key for word in unknown if (key := closest(word, SETTING))}
     hiding = (("sweep",), (METHODS,))
@@ -91,7 +92,7 @@ def resolve_sweep(
         sweep_points = _first_of_values(sweep, islice(sweep_points, _MAX_LISTED_POINTS), limit)
     resolver = Resolver(content_keys.registries)
     inspector = _Inspector(content_keys, memory)
-    known: dict[tuple[str, ...], tuple[Variant, set[int]]] = {}
+    seen: dict[tuple[str, ...], tuple[Variant, set[int]]] = {}
     flawed_points = expanded_points = 0
     for point in sweep_points:
         expanded_points += 1
@@ -106,8 +107,8 @@ def resolve_sweep(
                 flaws = [Issue(i.code, tuple(i.where.split(".")), i.what, i.remedy) for i in error.issues]
                 setting = None
         if setting is not None:
-            if setting.identity in known:
-                same, grids = known[setting.identity]
+            if setting.identity in seen:
+                same, grids = seen[setting.identity]
                 grids.add(point.grid_number)
                 if same.method != point.method:  # its numbers would belong to either name
                     what = f"the methods '{same.method}' and '{point.method}' have the same setting"
@@ -116,7 +117,7 @@ def resolve_sweep(
                 continue
             grids = {point.grid_number}
             sweep.variants.append(Variant(setting, point.method, grids))
-            known[setting.identity] = sweep.variants[-1], grids
+            seen[setting.identity] = sweep.variants[-1], grids
             flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=partial)]
         # What is wrong with a part whose key is misspelt, as where an axis alone is left of it, is reported already.
         flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] not in misspelt]
@@ -204,6 +205,8 @@ class _Inspector:
             return flaws
         if not flaws:
             flaws = self._cached("size", setting, _SHAPE, lambda: too_large(setting, registries, memory))
+        if setting.texts["task"] in self.content_keys.files.tasks:
+            return flaws
         return flaws + self._cached("task", setting, ("task",), lambda: self._unreadable_files(setting))
 
     def _cached(

@@ -31,7 +31,8 @@ def resolve_sources(
     inputs: dict[str, Input] = {}
     flaws: list[Issue] = []
     for text, choice in {setting.texts["init"]: setting["init"] for setting in checked.settings}.items():
-        if checked.registries["init"][choice["kind"]].facts.continues:
+        known = text in checked.content_keys.files.continued
+        if checked.registries["init"][choice["kind"]].facts.continues and not known:
             try:
                 run = _source_run(choice, checked, check_spec)
             except Flawed as error:

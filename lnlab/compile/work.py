@@ -1,11 +1,12 @@
 """The plan as data: what is run, from which initial states, and what is measured along the way, each thing once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.digests import PlanIdentity
+from lnlab.compile.files_read import FilesRead
 from lnlab.keys import Json
 from lnlab.registry import Choice, Registry
 from lnlab.specfile.experiment import Experiment
@@ -115,6 +116,7 @@ class Plan(PlanIdentity, Stage):
         needs: (run key, step, resolved probe, measurement key).
         pins: what profile and overrides did to the sweep, in sentences.
         data_passes: what the inits read before any update, counted over distinct initial states.
+        files_read: what its keys hold of files.
         sources: what is computed before it: runs of other specs whose last states these runs begin with, one plan for
             each spec and step, the smallest step first.
     """
@@ -126,6 +128,7 @@ class Plan(PlanIdentity, Stage):
     needs: tuple[tuple[str, int, Choice, str], ...]
     pins: tuple[str, ...]
     data_passes: tuple[DataPass, ...] = ()
+    files_read: FilesRead = field(default_factory=FilesRead)
     sources: "tuple[Plan, ...]" = ()
 
 

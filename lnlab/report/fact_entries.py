@@ -125,6 +125,14 @@ class _Probe(_Open):
     kind: _Text
 
 
+class _FileRead(_Closed):
+    task: dict[str, Json] | None = None
+    init: dict[str, Json] | None = None
+    key: str = ""
+    epoch: Annotated[int, Field(ge=1, lt=2**53)] | None = None
+    run: list[Json] = []
+
+
 class _Provenance(_Closed):
     command: str = ""
     commit: str = ""
@@ -139,6 +147,7 @@ def _checked(entry: type[BaseModel]) -> GetPydanticSchema:
 
 
 Provenance = Annotated[Mapping[str, Json], _checked(_Provenance)]
+FileRead = Annotated[Mapping[str, Json], _checked(_FileRead)]
 Look = Annotated[Mapping[str, Json], _checked(_Look)]
 Frozen = Annotated[Mapping[str, str], _checked(_Frozen)]
 Decision = Annotated[Mapping[str, Json], _checked(_Decision)]

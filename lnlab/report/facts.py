@@ -30,6 +30,7 @@ _OPTIONAL: Mapping[str, Json] = {
     "models": {},
     "source_setting": {},
     "review": [],
+    "files_read": [],
     "provenance": {},
 }
 """Fields that are written only if they are not empty, and what they are if absent."""
@@ -62,6 +63,7 @@ class ReportFacts(SpecIdentity):
         sources: where each claim comes from, by id.
         because: the author's explanation of a verdict, by id and verdict.
         decisions: what was chosen on tuning seeds, with its evidence.
+        files_read: what the keys of its runs hold of files, see ``compile.files_read``.
         words: by quantity, the words with which it was registered: name, unit, definition, symbol.
         models: by the selection of a section that draws whole models, each of these by name, with its panels of boxes
             (``nn.module_graph``).
@@ -96,6 +98,7 @@ class ReportFacts(SpecIdentity):
     sources: Mapping[str, str] = field(default_factory=dict)
     because: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     decisions: tuple[fact_entries.Decision, ...] = ()
+    files_read: tuple[fact_entries.FileRead, ...] = ()
     words: Mapping[str, fact_entries.Words] = field(default_factory=dict)
     models: Mapping[str, Json] = field(default_factory=dict)
     transfers: tuple[str, ...] = ()

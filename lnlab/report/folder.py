@@ -5,7 +5,7 @@ folder may come from anybody: it is read without links, and with a bound on all 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
@@ -157,7 +157,7 @@ def parse_report(files: Mapping[str, bytes], out: Path) -> tuple[ReportFacts, Re
     judged = parse_verdicts(files.get("data/verdicts.parquet"), out)
     evidence = parse_table(files.get(f"data/{EVIDENCE_TABLE}.parquet"), EVIDENCE_TABLE, out)
     try:
-        results = _results_in(files, facts.digest)
+        results = _results_in(files, lambda root: plan_tables(root, load_plan(root, facts.digest)))
     except _UNREADABLE as error:
         raise _damaged(out, PACKS_FOLDER, error) from error
     return facts, replace(results, evidence=evidence), judged
@@ -200,8 +200,25 @@ def packs_in(files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {name.removeprefix("data/"): content for name, content in files.items() if name.startswith(prefix)}
 
 
-def _results_in(files: Mapping[str, bytes], digest: str) -> Results:
-    """The results of the plan of this digest, read as a store reads them, from a copy that nobody else can change."""
+def results_of_plan(files: Mapping[str, bytes], plan: Mapping[str, pl.DataFrame], out: Path) -> Results:
+    """What a report holds of the runs of a plan, by its tables ``runs``, ``axes`` and ``needs``.
+
+    Args:
+        files: ``data/*`` by their path below the folder.
+        plan: today's, or any other.
+        out: the folder, for messages.
+
+    Raises:
+        ReportError: a pack is damaged.
+    """
+    try:
+        return _results_in(files, lambda _: plan)
+    except _UNREADABLE as error:
+        raise _damaged(out, PACKS_FOLDER, error) from error
+
+
+def _results_in(files: Mapping[str, bytes], plan_of: Callable[[Path], Mapping[str, pl.DataFrame]]) -> Results:
+    """The results of a plan, read as a store reads them, from a copy that nobody else can change."""
     unfolded = 0
     with TemporaryDirectory(prefix="lnlab-report-") as scratch:
         root = Path(scratch)
@@ -212,7 +229,7 @@ def _results_in(files: Mapping[str, bytes], digest: str) -> Results:
                 place.write_bytes(content)
                 unfolded += _refuse_large(content, unfolded) if path.endswith(".parquet") else 0
         Packs(root).require_whole()
-        results = join_results(root, plan_tables(root, load_plan(root, digest)))
+        results = join_results(root, plan_of(root))
         return replace(results, tables=dict(results.tables.items()), scans={})
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from lnlab.compile.work import Plan
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Registry
 from lnlab.specfile.citations import AUTHORED
@@ -40,6 +41,13 @@ def resolved_probes(experiment: Experiment, known: Mapping[str, Registry[Any]]) 
         }
         for probe in experiment.probes
     )
+
+
+def files_read_by(plan: Plan) -> tuple[Mapping[str, Json], ...]:
+    """What the keys of a plan hold of files, so that a report is judged again where none of them is at hand."""
+    settings = plan.settings.values()
+    inits = [setting["init"] for setting in settings]
+    return plan.files_read.entries([setting["task"] for setting in settings], inits)
 
 
 def question_fields(

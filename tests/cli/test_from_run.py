@@ -13,6 +13,7 @@ from lnlab.compile.work import StateAddress
 from lnlab.execute.checkpoint import only_weights, weights_of
 from lnlab.execute.program import build
 from lnlab.store.store import Store
+from tests.support.folders import contents
 from tests.support.refusals import refused
 from tests.support.toy_specs import ONE_BATCH, toy_spec
 
@@ -180,6 +181,11 @@ def test_of_a_part_the_rest_begins_as_another_init_has_it_and_all_is_counted(lnl
     encoder = sum(name.startswith("encoder.") for name in untouched)
     assert lnlab("report", "tuned.yaml", "--out", "page").code == 0
     assert f"{encoder} of {len(untouched)} parameter tensors " in Path("page/index.html").read_text()
+    drawn = contents(Path("page"))
+    for path in ("pretrain.yaml", "tuned.yaml"):
+        Path(path).unlink()
+    assert lnlab("report", "--from", "page", "-q").code == 0
+    assert contents(Path("page")) == drawn, "who has the report alone has what its runs began with"
 
 
 def test_models_that_do_not_fit_are_refused_before_anything_runs(console, workdir):

@@ -1,21 +1,17 @@
 """Grids with seeds, a choice and probes of their own: which runs there are, and on which seeds each claim is judged."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from lnlab.compile.decisions import (
     Decision,
-    TuningCandidate,
     assumed_decision,
     decision_from_json,
     decisions_to_json,
 )
-from lnlab.compile.plan import Plan, compile_front
+from lnlab.compile.plan import Plan
 from lnlab.compile.reference.explain import explain
-from lnlab.errors import LabError
-from lnlab.specfile.load import parse_spec
 from tests.support.refusals import refused
 from tests.support.toy_specs import PIECES, toy_spec
 
@@ -155,21 +151,6 @@ def test_tuning_runs_decisions_and_judged_runs_are_those_of_a_spec_with_the_grid
     decisions = [replace(assumed_decision(q), value=q.candidates[-1][0]) for q in together.undecided]
     keys = [{run.key for run in plan(one, decisions=decisions).runs} for one in (text, TUNED)]
     assert keys[0] < keys[1]
-
-
-def test_what_was_chosen_is_found_by_what_it_is_about_where_no_corpus_is_read(plan, registries, golden):
-    planned = plan(TUNED)
-    decisions = [
-        replace(decision, candidates=tuple(TuningCandidate(value, None, ()) for value, _ in question.candidates))
-        for decision, question in zip(decisions_of(planned, 0.1, 0.2, 0.5), planned.undecided, strict=True)
-    ]
-    document = parse_spec(TUNED, Path("spec.yaml"))
-    front = compile_front(document, registries, profile=None, decisions=decisions)
-    rates = [(point["optimizer.lr"], tuple(seeds)) for point, seeds in zip(front.points, front.seeds, strict=True)]
-    few, many = (1, 2, 3), (11, 12)
-    assert rates == [(0.1, few), (0.2, few), (0.5, many), (0.5, many), (1, few)]
-    with golden.raises(LabError):
-        compile_front(document, registries, profile=None, decisions=decisions[:2])
 
 
 NAMED = TUNED.replace("sweep:\n", "methods:\n  Chosen: {}\n  Fixed: {optimizer.lr: 0.4}\nsweep:\n")

@@ -15,7 +15,7 @@ from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Verdict
 from lnlab.claims.judging import judge_all
 from lnlab.committed.registries import load_registries
-from lnlab.compile.plan import compile_front
+from lnlab.compile.plan import compile_plan
 from lnlab.report.facts import ReportFacts
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.registries import FRAME_REGISTRIES
@@ -146,13 +146,13 @@ def verdict(claim, values, *, word="supported", low=None, high=None, log=True, *
 @cache
 def compiled_spec():
     """The spec with the claims of its sections written out, as reports have it."""
-    return compile_front(load_spec(SPEC), load_registries(()), profile=None, overrides=())
+    return compile_plan(load_spec(SPEC), load_registries(()), ())
 
 
 def make_facts(**changed):
     data = YAML(typ="safe").load(SPEC.read_text())
-    front = compiled_spec()
-    stated = question_fields(front.experiment, front.sections, load_registries([]))
+    plan = compiled_spec()
+    stated = question_fields(plan.experiment, plan.sections, load_registries([]))
     defaults = {
         "name": "xiong_fig3",
         "title": data["title"],
@@ -171,8 +171,8 @@ def make_facts(**changed):
 
 
 def claims_of_spec():
-    front = compiled_spec()
-    return claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
+    plan = compiled_spec()
+    return claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lnlab.committed.registries import load_registries
-from lnlab.compile.plan import compile_front
+from lnlab.compile.plan import compile_plan
 from lnlab.errors import SpecError
 from lnlab.report.compose import build_all_parts
 from lnlab.report.question import question_fields
@@ -20,8 +20,8 @@ WRITTEN = "It grows toward the output"
 
 @cache
 def question(profile):
-    front = compile_front(load_spec(SPEC), load_registries(()), profile=profile, overrides=())
-    return question_fields(front.experiment, front.sections, load_registries(()), profile=profile)
+    plan = compile_plan(load_spec(SPEC), load_registries(()), (), profile=profile)
+    return question_fields(plan.experiment, plan.sections, load_registries(()), profile=profile)
 
 
 def test_differences_from_the_source_are_those_of_the_profile_that_is_compared_with_it(golden):
@@ -55,4 +55,4 @@ def test_a_heading_of_a_claim_that_does_not_exist_is_a_mistake_in_its_line(tmp_p
     text = SPEC.read_text().replace("while: {post_after_warmup_flatter:", "while: {post_after_warmup_flat:")
     (tmp_path / "xiong.yaml").write_text(text)
     with golden.raises(SpecError):
-        compile_front(load_spec(tmp_path / "xiong.yaml"), load_registries(()), profile="real", overrides=())
+        compile_plan(load_spec(tmp_path / "xiong.yaml"), load_registries(()), (), profile="real")

@@ -431,6 +431,8 @@ ROWS: dict[str, dict[str, Forge]] = {
 """Each is a forgery of its kind, and one of the last kind once everything was judged, drawn and locked again."""
 FILES: dict[str, dict[str, Forge]] = {
     "rows changed": {
+        # They follow from the spec: whoever draws the report again undoes it.
+        "the labels of two variants exchanged, with their settings": exchange_labels,
         "an estimate in the table of verdicts": lambda: change_verdicts(estimate=pl.col("estimate") * 1.01),
         "a verdict from contradicted to supported": lambda: change_verdicts(verdict=pl.lit("supported")),
     },
@@ -481,7 +483,6 @@ WHOLE: dict[str, Forge] = {
         3, (pl.col("stack") == "encoder") & of_runs(runs_where(placement="pre", seed=1))
     ),
     "numbers a tenth larger, and another processor named": other_friend,
-    "the labels of two variants exchanged, with their settings": exchange_labels,
     "another rate said to be the chosen one": change_choice,
     "rows of one rate, and another in the spec and the settings": change_rate,
     "rows of a smaller width, and a larger in the spec and the settings": change_width,

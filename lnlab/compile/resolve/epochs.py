@@ -30,29 +30,30 @@ class Epochs:
         roots: folders of data, searched in order.
         reading: whether corpora may be read. If not, every epoch counts as a thousand batches, and where
             torch is absent so does a length by parameters.
+        batches: of an epoch, by the canonical text of the task, as far as it is known. None means no end.
         absent: the corpora that are not there, in the order in which they were missed.
     """
 
     registries: Registries
     roots: Roots
     reading: bool
+    batches: dict[str, int | None] = field(default_factory=dict)
     absent: list[CorpusError] = field(default_factory=list)
-    _batches: dict[str, int | None] = field(default_factory=dict)
     _trains: dict[tuple[str, int], SettingPart] = field(default_factory=dict)
 
     def updates(self, setting: InternedSetting) -> float | None:
         """Updates an epoch of a resolved setting, or None where the data have no end."""
         text = setting.texts["task"]
-        if text not in self._batches:
-            self._batches[text] = UNKNOWN_EPOCH
+        if text not in self.batches:
+            self.batches[text] = UNKNOWN_EPOCH
             if self.reading:
                 try:
                     # Any seed will do: an epoch has the same number of batches under each.
                     task = self.registries["task"].builder(setting["task"])(Draw(1), self.roots)
-                    self._batches[text] = task.epoch_batches
+                    self.batches[text] = task.epoch_batches
                 except CorpusError as error:  # told only when the plan is made: a spec is checked without its corpora
                     self.absent.append(error)
-        batches = self._batches[text]
+        batches = self.batches[text]
         return None if batches is None else batches / setting["train"]["accumulate"]
 
     def in_steps(self, setting: InternedSetting) -> InternedSetting:

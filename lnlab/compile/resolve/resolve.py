@@ -7,11 +7,11 @@ from functools import partial
 from lnlab.compile.interned import InternedSetting, SettingPart, interned_parts, part_of
 from lnlab.compile.resolve.choices import ChoiceOrNone, Registries, SeveralChoices
 from lnlab.compile.resolve.stacks import STACK_KEYS, StackType, resolve_stacks
-from lnlab.compile.resolve.training import LENGTHS, TrainType
+from lnlab.compile.resolve.training import TrainType
 from lnlab.compile.setting_paths import INTERVENTIONS
 from lnlab.errors import nearest
 from lnlab.issues import Issue
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json
 from lnlab.registry import Flawed, Readable
 from lnlab.setting import STACKS
 from lnlab.specfile.experiment import SETTING
@@ -43,21 +43,6 @@ def setting_types(registries: Registries) -> dict[str, Readable]:
     return (
         types | {INTERVENTIONS: SeveralChoices(registries["intervention"])} if "intervention" in registries else types
     )
-
-
-def setting_namer(registries: Registries) -> Callable[[Mapping[str, Json]], str]:
-    """Return a function that names a resolved setting: its text with today's defaults, without derived steps."""
-    resolver = Resolver(registries)
-
-    def name(setting: Mapping[str, Json]) -> str:
-        train = setting["train"]
-        if any(train.get(key) is not None for key in LENGTHS[1:]):
-            train = {key: value for key, value in train.items() if key != "steps"}
-        parts = {**setting, "train": train}
-        resolved, _ = resolver.setting(interned_parts(parts))
-        return canonical(parts if resolved is None else resolved)
-
-    return name
 
 
 @dataclass(frozen=True, slots=True)
