@@ -214,7 +214,7 @@ def test_the_page_is_the_same_wherever_it_is_made_and_leads_to_files_that_are_th
     local = {url.partition("#")[0] for url in parsed.urls if not url.startswith(("https://", "#"))}
     assert local == {"grows/real/index.html", "grows/real/figures/thumbnail.svg"}
     assert all((moved / url).is_file() for url in local)
-    assert "2 questions and 3 claims" in page
+    assert "3 claims on 2 questions" in page
     assert [(name, value) for tag, name, value in parsed.attributes if tag == "img" and name == "loading"] == [
         ("loading", "lazy")
     ]

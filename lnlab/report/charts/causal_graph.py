@@ -26,14 +26,6 @@ _LINE_LETTERS, _LINE, _LINE_BREAK = 16, 15, "|"
 """Letters in a line of a box (three boxes fit side by side on a phone), points between lines, and the line break."""
 _NUMBER, _SYMBOL = 19, 15
 """Points that the number of an edge and a symbol take."""
-Outcome = Literal["both hold", "they disagree", "both fail", "open"]
-OUTCOMES: Mapping[Outcome, tuple[str, tuple[int, int]]] = {
-    "both hold": ("#17683a", (1, 0)),
-    "they disagree": ("#a82a14", (7, 3)),
-    "both fail": ("#a82a14", (2, 3)),
-    "open": ("#8a6a14", (4, 4)),
-}
-"""What the two verdicts of an edge come to -> colour and dash of its arrow."""
 VERDICT_COLOURS = {
     "supported": "#17683a",
     "contradicted": "#a82a14",
@@ -41,6 +33,14 @@ VERDICT_COLOURS = {
     "beyond": "#0b5f78",
     "undecided": "#7a5600",
 }
+Outcome = Literal["survives", "fails", "weaker", "open"]
+OUTCOMES: Mapping[Outcome, tuple[str, tuple[int, int]]] = {
+    "survives": (VERDICT_COLOURS["supported"], (1, 0)),
+    "fails": (VERDICT_COLOURS["contradicted"], (7, 3)),
+    "weaker": (VERDICT_COLOURS["smaller"], (2, 3)),
+    "open": (VERDICT_COLOURS["undecided"], (1, 4)),
+}
+"""What the intervention on the cause of an edge shows -> colour and dash of its arrow."""
 
 
 @dataclass(frozen=True)

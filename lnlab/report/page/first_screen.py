@@ -17,10 +17,10 @@ _DEPTHS = re.compile(r"^\d+-\d+(?:, \d+-\d+| \.\.\. \d+-\d+)*(?=,|$)")
 
 
 def scope_in_words(scope: str) -> str:
-    """``6-6, d_model 128, at init`` as a reader says it: ``6+6 layers, d_model 128, at initialization``."""
+    """``6-6, d_model 128, at init`` as a reader says it: ``6-6 layers, d_model 128, at initialization``."""
     depths = _DEPTHS.match(scope)
     if depths:
-        scope = f"{depths[0].replace('-', '+')} layers{scope[depths.end() :]}"
+        scope = f"{depths[0]} layers{scope[depths.end() :]}"
     return re.sub(r"\bat init\b", "at initialization", scope)
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.kinds.edges import Edges
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word
 from lnlab.report.charts.causal_graph import (
     OUTCOMES,
     VERDICT_COLOURS,
@@ -32,22 +32,21 @@ _HEADINGS = {
     "observed_says": "what is observed",
     "cut": "intervention",
     "cut_says": "what the intervention does",
-    "outcome": "together",
+    "outcome": "under intervention",
 }
 _SUBJECT = (
     "Arrows go from cause to effect. Beside each arrow: its number and two linked verdicts, of the observation and of "
-    "the intervention on the cause (✓ supported, ✗ contradicted, ‹ smaller than asked, ≠ larger than allowed, "
-    "? undecided, – not testable here or missing). Green: both support it. Red, dashed: they disagree. Red, finely "
-    "dashed: both contradict it. Brown, dotted: one of them is open"
+    "the intervention on the cause"
 )
 _NOT_JUDGED = "not judged"
 _KEY = "observed, then intervened on: ✓ holds, ✗ does not, ‹ weaker, ? open"
-_OUTCOME_WORDS: Mapping[Outcome, str] = {
-    "both hold": "hold under observation and intervention",
-    "they disagree": "hold under one alone",
-    "both fail": "hold under neither",
-    "open": "are open or weaker",
+_OUTCOME_WORDS: Mapping[Outcome, tuple[str, str]] = {
+    "survives": ("survive the intervention", "Green: the intervention supports the arrow"),
+    "fails": ("fail it", "Red, dashed: it contradicts the arrow"),
+    "weaker": ("are weaker than asked", "Violet, finely dashed: its effect is smaller than asked"),
+    "open": ("are open", "Brown, dotted: it is open"),
 }
+"""Outcome -> its words in the heading, and in the caption."""
 
 
 class NodeBox(BaseModel):
@@ -95,20 +94,25 @@ def causal_graph(
             )
             for role, claim, word in zip(("observation", "intervention"), claims, words, strict=True)
         )
-        outcome = edge_outcome(*words)
+        outcome = edge_outcome(words[1])
         drawn.append(GraphEdge(number, cause, effect, outcome, marks=(observed, cut)))
         cells = (number, cause.label, effect.label, words[0], says[0], words[1], says[1], outcome)
         rows.append(dict(zip(_HEADINGS, cells, strict=True)))
     outcomes = [edge.outcome for edge in drawn]
-    counted = [f"{outcomes.count(name)} {_OUTCOME_WORDS[name]}" for name in OUTCOMES if name in outcomes]
-    finding = f"Of {count_noun(len(outcomes), 'arrow')} {join_words(counted)}"
+    present = [name for name in OUTCOMES if name in outcomes]
+    finding = f"Of {count_noun(len(outcomes), 'arrow')} " + join_words(
+        [f"{outcomes.count(name)} {_OUTCOME_WORDS[name][0]}" for name in present]
+    )
+    signs = dict.fromkeys(word for row in rows for word in (row["observed"], row["cut"]) if word in VERDICT_SYMBOLS)
+    marks = ", ".join(f"{VERDICT_SYMBOLS[word]} {counted_word(word)}" for word in VERDICT_SYMBOLS if word in signs)
+    colours = ". ".join(_OUTCOME_WORDS[name][1] for name in present)
     edges_in_words = (f"{edge.marks[0].words} and {edge.marks[1].words.rpartition(', ')[2]}" for edge in drawn)
     figure = CausalGraph(
         data=diagram_data(pl.DataFrame(rows)),
         nodes=list(boxes.values()),
         edges=drawn,
         key=_KEY,
-        subject=_SUBJECT,
+        subject=f"{_SUBJECT} ({marks}). {colours}" if marks else f"{_SUBJECT}. {colours}",
         shows=f"A causal graph. {finding}",
         finding="; ".join(edges_in_words),
         headings=_HEADINGS,
@@ -116,10 +120,7 @@ def causal_graph(
     return Section(finding, (figure,))
 
 
-def edge_outcome(observed: str, cut: str) -> Outcome:
-    """Combine the verdicts of an observation and of an intervention."""
-    if not {observed, cut} <= {"supported", "contradicted"}:
-        return "open"
-    if observed != cut:
-        return "they disagree"
-    return "both hold" if cut == "supported" else "both fail"
+def edge_outcome(cut: str) -> Outcome:
+    """What the verdict of an intervention says of its arrow."""
+    outcomes: Mapping[str, Outcome] = {"supported": "survives", "contradicted": "fails", "smaller": "weaker"}
+    return outcomes.get(cut, "open")
