@@ -1,8 +1,9 @@
 """``w_q, w_k <- sqrt(γ) w_q, sqrt(γ) w_k`` after an update, for each head whose largest attention logit is above τ."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 import torch
 from pydantic import Field
@@ -29,47 +30,46 @@ def qk_clip(
     Raises:
         LabError: no attention is ``softmax`` with plain matrices, whose logits alone are γ times as large then.
     """
-    attentions = [module for module in model.modules() if isinstance(module, DotProductAttention)]
-    if not attentions or not all(map(_is_plain, attentions)):
+    matrices = {module: _matrices(module) for module in model.modules() if isinstance(module, DotProductAttention)}
+    if not matrices or None in matrices.values():
         what = "clips the matrices of softmax attention, and another attention, or another linear map, stands here"
         raise LabError(Issue("unsupported", "interventions", what, "choose softmax attention with plain matrices"))
-    latest: dict[nn.Module, Tensor] = {}
-    largest: dict[nn.Module, Tensor] = {}
+    latest: dict[DotProductAttention, Tensor] = {}
+    largest: dict[DotProductAttention, Tensor] = {}
 
-    def see(attention: nn.Module, inputs: tuple[Any, ...]) -> None:
-        x, memory, mask = inputs
+    def see(attention: DotProductAttention, x: Tensor, memory: Tensor, mask: Tensor) -> None:
         logits = attention.logits(x, memory).masked_fill(~mask, -torch.inf)
         latest[attention] = logits.amax((0, 2, 3))
 
-    def keep(attention: nn.Module) -> None:
+    def keep(attention: DotProductAttention) -> None:
         """A backward pass has reached it, so that the last batch that it saw is one of the update."""
         seen = latest.pop(attention, None)
         if seen is not None:
             largest[attention] = torch.maximum(seen, largest.get(attention, seen))
 
-    def before() -> Callable[[], None]:
-        return after
-
     @torch.no_grad()
-    def after() -> None:
+    def clip() -> None:
         for attention, maxima in largest.items():
             factor = (most / maxima).clamp(max=1).where(maxima > 0, 1.0).sqrt()
-            for linear in (attention.q, attention.k):
-                for parameter in linear.parameters():
-                    rows = parameter.view(len(factor), -1)
-                    rows *= factor[:, None].to(rows)
+            for parameter in (parameter for matrix in matrices[attention] or () for parameter in matrix.parameters()):
+                rows = parameter.view(len(factor), -1)  # those of a head lie together
+                rows *= factor[:, None].to(rows)
         largest.clear()
 
     with ExitStack() as hooks:
-        for attention in attentions:
-            hooks.callback(attention.register_forward_pre_hook(see).remove)
-            weight = attention.q.weight
-            hook = weight.register_post_accumulate_grad_hook(lambda _, attention=attention: keep(attention))
+        for attention, (q, _) in ((module, pair) for module, pair in matrices.items() if pair):
+            saw = partial(see, attention)
+            hooks.callback(attention.register_forward_pre_hook(lambda _, inputs, saw=saw: saw(*inputs)).remove)
+            kept = partial(keep, attention)
+            hook = q.weight.register_post_accumulate_grad_hook(lambda _, kept=kept: kept())  # type: ignore[no-untyped-call]
             hooks.callback(hook.remove)
-        hooks.enter_context(around_steps(require_optimizer(optimizer), before))
+        hooks.enter_context(around_steps(require_optimizer(optimizer), lambda: clip))
         yield
 
 
-def _is_plain(attention: DotProductAttention) -> bool:
-    plain = type(attention.q) is type(attention.k) is nn.Linear
-    return type(attention) is SoftmaxAttention and plain and not nn.utils.parametrize.is_parametrized(attention.q)
+def _matrices(attention: DotProductAttention) -> tuple[nn.Linear, nn.Linear] | None:
+    """The matrices of queries and keys, if the logits are their product alone."""
+    q, k = attention.q, attention.k
+    if type(attention) is not SoftmaxAttention or nn.utils.parametrize.is_parametrized(q):
+        return None
+    return (q, k) if type(q) is type(k) is nn.Linear else None

@@ -20,7 +20,7 @@ from tests.support.golden import holding
             "6-6 layers, d_model 128, multi30k, at initialization, 10 seeds",
         ),
         ("4-1 ... 64-1, d_model 128, 20 seeds", "4-1 ... 64-1 layers, d_model 128, 20 seeds"),
-        ("3-3, 6-6, after 1 update", "3+3, 6-6 layers, after 1 update"),
+        ("3-3, 6-6, after 1 update", "3-3, 6-6 layers, after 1 update"),
         ("18 layers, train-1-2.txt, at init", "18 layers, train-1-2.txt, at initialization"),
         ("", ""),
     ],
