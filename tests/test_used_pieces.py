@@ -42,7 +42,6 @@ UNUSED = {
     },
     "intervention": {
         "freeze": "trains all weights but those of some sites, the commonest of ablations",
-        "qk_clip": "bounds attention logits where training is by Muon; a page on it needs runs of hours",
     },
     "probe": {
         "attention_sink": OF_LOOPS,

@@ -16,17 +16,28 @@ WORDS = {
 }
 _GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi"
 _LETTERS = dict(zip([*_GREEK.split(), "omega"], "αβγδεζηθικλμνξπρστυφχψω", strict=True))
-_SIGNS = {"times": "×", "infty": "∞", "surd": "√", "cdot": "·", "pm": "±", "approx": "≈", "leq": "≤", "geq": "≥"}
-_SIGNS |= {"to": "→", "partial": "∂", "nabla": "∇", "|": "‖"}
+_SIGNS = {
+    "times": "×",
+    "infty": "∞",
+    "surd": "√",
+    "cdot": "·",
+    "pm": "±",
+    "approx": "≈",
+    "leq": "≤",
+    "geq": "≥",
+    "neq": "≠",
+}
+_SIGNS |= {"neq": "≠", "to": "→", "partial": "∂", "nabla": "∇", "|": "‖"}
 _SIGNS |= _LETTERS | {name.capitalize(): letter.upper() for name, letter in _LETTERS.items()}
 _RAISED, _LOWERED = (dict(zip("0123456789-", signs, strict=False)) for signs in ("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "₀₁₂₃₄₅₆₇₈₉"))
+_RAISED["\\top"] = "ᵀ"
 _LIGATURES = {"---": "—", "--": "–", "``": "“", "''": "”", "`": "‘", "'": "’", ",,": "„", "~": "\u00a0"}
 _TOKEN = re.compile(
     r"\\(?P<word>[A-Za-z]+)\{\}|\\(?P<escaped>[{}$&#%_])|\$(?P<formula>[^$]*)\$|(?P<empty>\{\})"
     r"|(?P<ligature>---|--|``|''|,,|[`'~])|(?P<plain>[^\\{}$&#%_^~`'])"
 )
 _FORMULA = re.compile(
-    r"(?P<minus>-)|\\(?P<sign>[A-Za-z]+|\|)|\^\{(?P<raised>[-\d])\}|_\{(?P<lowered>\d)\}|\\hat\{(?P<hat>\w)\}"
+    r"(?P<minus>-)|\\(?P<sign>[A-Za-z]+|\|)|\^\{(?P<raised>[-\d]|\\top)\}|_\{(?P<lowered>\d)\}|\\hat\{(?P<hat>\w)\}"
 )
 _STRUCTURE = re.compile(r"\\([A-Za-z@]+\*?|.)|(?<!\\)%[^\n]*\n|([&{}#~])", re.DOTALL)
 

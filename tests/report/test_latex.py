@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.report.page.latex import booktabs_table, escape_latex
+from lnlab.report.page.latex import SPECIAL, booktabs_table, escape_latex
 from lnlab.report.table import Grid, reader_grid
 from lnlab.report.words.control_characters import without_control_characters
 from tests.report.latex_reader import printed
@@ -21,6 +21,11 @@ PRINTED = str.maketrans({"✓": "√", "✗": "×", "'": "’"})
 @pytest.mark.parametrize("text", STRINGS)
 def test_a_hostile_text_prints_as_it_stands(text):
     assert printed(escape_latex(text)) == without_control_characters(text).translate(PRINTED)
+
+
+def test_so_does_every_sign_that_is_written_otherwise():
+    for sign in SPECIAL:
+        assert printed(escape_latex(sign)) == sign.translate(PRINTED)
 
 
 @given(st.text(st.characters(exclude_characters="\u0302") | st.sampled_from("-–'’”‘“,`\\{}$&#%_^~")))

@@ -15,7 +15,7 @@ def _greek(letter: str) -> str:
     return name.capitalize() if letter.isupper() else name
 
 
-_SPECIAL = {
+SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",
@@ -70,7 +70,7 @@ def escape_latex(text: str) -> str:
     return "".join(
         rf"$\hat{{{piece}}}$"
         if n % 2
-        else "{}".join("".join(_SPECIAL.get(c, c) for c in run) for run in _LIGATURE.split(piece))
+        else "{}".join("".join(SPECIAL.get(c, c) for c in run) for run in _LIGATURE.split(piece))
         for n, piece in enumerate(pieces)
     )
 
