@@ -125,12 +125,15 @@ class _Probe(_Open):
     kind: _Text
 
 
-class _FileRead(_Closed):
-    task: dict[str, Json] | None = None
-    init: dict[str, Json] | None = None
-    key: str = ""
+class _TaskRead(_Closed):
+    task: dict[str, Json]
+    key: _Text
     epoch: Annotated[int, Field(ge=1, lt=2**53)] | None = None
-    run: list[Json] = []
+
+
+class _InitRead(_Closed):
+    init: dict[str, Json]
+    run: Annotated[list[Json], Field(min_length=1)]
 
 
 class _Provenance(_Closed):
@@ -142,12 +145,12 @@ class _Provenance(_Closed):
     files: tuple[tuple[str, int, str], ...] = ()
 
 
-def _checked(entry: type[BaseModel]) -> GetPydanticSchema:
+def _checked(entry: object) -> GetPydanticSchema:
     return GetPydanticSchema(lambda _, handler: handler(entry))
 
 
 Provenance = Annotated[Mapping[str, Json], _checked(_Provenance)]
-FileRead = Annotated[Mapping[str, Json], _checked(_FileRead)]
+FileRead = Annotated[Mapping[str, Json], _checked(_TaskRead | _InitRead)]
 Look = Annotated[Mapping[str, Json], _checked(_Look)]
 Frozen = Annotated[Mapping[str, str], _checked(_Frozen)]
 Decision = Annotated[Mapping[str, Json], _checked(_Decision)]

@@ -167,7 +167,7 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     try:
         _TYPES.validate_json(json.dumps(values), strict=True)
     except ValidationError as error:
-        path = ".".join(str(part) for part in error.errors()[0]["loc"])
+        path = ".".join(str(part) for part in error.errors()[0]["loc"] if not str(part).startswith("_"))
         raise ReportError(Issue("damaged", where, f"{path} is not what a report has there", _WRITE_AGAIN)) from error
     for key, name in (("name", values["name"]), ("profile", values["profile"])):  # names of files are made of both
         if name is not None and (why := why_unportable(name)):

@@ -286,3 +286,15 @@ def test_a_wrong_entry_of_a_field_is_one_message_with_the_file_and_the_field(rep
     for wrong in (look | {"n": [[]]}, look | {"alpha": 2.0}, look | {"more": 1}, {"look": 1}):
         with pytest.raises(ReportError, match=r"experiment\.json.*looks\.a\.0"):
             facts_from_json(whole | {"looks": {"a": [wrong]}}, str(path))
+    task, init = {"task": {"kind": "x"}, "key": "k"}, {"init": {"kind": "x"}, "run": ["k"]}
+    facts_from_json(whole | {"files_read": [task, task | {"epoch": None}, init]}, str(path))
+    for wrong in (
+        {},
+        {"task": {"kind": "x"}},
+        {"init": {"kind": "x"}},
+        task | {"epoch": 0},
+        task | init,
+        init | {"run": []},
+    ):
+        with pytest.raises(ReportError, match=r"experiment\.json.*files_read\.0"):
+            facts_from_json(whole | {"files_read": [wrong]}, str(path))
