@@ -26,8 +26,9 @@ def test_it_acts_inside_and_leaves_no_trace(model, intervene, batch, loss, entry
     before, logits = snapshot(made, optimizer), made(batch)
     try:
         with intervene(entry.name, made, optimizer, **LEAST[entry.name]):
-            assert {*changed(before, snapshot(made, optimizer))} - {"hooks", "optimizer's hooks"} == set()
-            assert changed(before, snapshot(made, optimizer))
+            own = (["hooks"], ["optimizer's hooks"])
+            both = (["hooks", "optimizer's hooks"],)  # it sees passes, and acts on steps
+            assert sorted(changed(before, snapshot(made, optimizer))) in (both if entry.name == "qk_clip" else own)
             assert torch.equal(made(batch), logits) is (entry.facts.acts_on == "update")
             if fails:
                 raise ZeroDivisionError

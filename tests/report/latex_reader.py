@@ -27,7 +27,7 @@ _SIGNS = {
     "geq": "≥",
     "neq": "≠",
 }
-_SIGNS |= {"neq": "≠", "to": "→", "partial": "∂", "nabla": "∇", "|": "‖"}
+_SIGNS |= {"to": "→", "partial": "∂", "nabla": "∇", "|": "‖"}
 _SIGNS |= _LETTERS | {name.capitalize(): letter.upper() for name, letter in _LETTERS.items()}
 _RAISED, _LOWERED = (dict(zip("0123456789-", signs, strict=False)) for signs in ("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "₀₁₂₃₄₅₆₇₈₉"))
 _RAISED["\\top"] = "ᵀ"
