@@ -100,13 +100,16 @@ def review_of_report(folder: Path, request: Request | None, known: "Registries")
         LabError: the report cannot be read, or the spec asks for what its rows do not have.
     """
     from lnlab.app.judging import claims_as_judged
+    from lnlab.committed.asked_today import asked_today
+    from lnlab.committed.committed_report import CommittedReport
     from lnlab.committed.judged_on_rows import judge_report
-    from lnlab.report.folder import parse_report, read_folder
+    from lnlab.report.folder import parse_report, store_files
     from lnlab.report.referee import review_of_facts
 
-    facts, results, verdicts = read_folder(folder)
+    report = CommittedReport(folder, store_files(folder))
+    facts, results, verdicts = report.parsed
     if request is not None and read_document(request)[0].text != facts.spec:
-        data, *_ = judge_report(folder, folder, request.spec, known)
+        data, _ = judge_report(report, asked_today(report, request.spec, known), known)
         facts, results, verdicts = parse_report(data, folder)
     claims = list(claims_as_judged(facts, known).values())
     return tuple(review_of_facts(facts, results, verdicts, claims, folder))

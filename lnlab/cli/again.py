@@ -1,22 +1,25 @@
 """``lnlab report --from``: a report made again from its own rows, its spec judged as it stands today."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import polars as pl
 
+from lnlab import __version__
 from lnlab.app.reporting import refuse_without_plugins
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
+from lnlab.committed.asked_today import asked_today
+from lnlab.committed.committed_report import CommittedReport
 from lnlab.committed.judged_on_rows import judge_report
 from lnlab.committed.registries import load_registries
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
 from lnlab.report.contents import EXPERIMENT_FILE
-from lnlab.report.facts import facts_text
-from lnlab.report.folder import parse_report, store_files
+from lnlab.report.facts import ReportFacts, facts_text
+from lnlab.report.folder import store_files
 from lnlab.report.same_question import find_spec, refuse_other_question, with_origin
 from lnlab.report.write import write_drawn
 from lnlab.specfile.load import text_states_results
@@ -80,7 +83,7 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     Raises:
         LabError: what is wrong with the command, or, in the end, with each report that could not be made.
     """
-    spec = request.spec
+    spec = request.spec  # one of several reports is refused once, before any is made
     several = len(request.folders) > 1
     if several and request.target is not None:
         what = f"{len(request.folders)} reports would be written into {request.target}"
@@ -91,23 +94,22 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     for folder in request.folders:
         into = request.target or folder
         try:
-            files_there = store_files(folder)
-            facts, *_ = parse_report(files_there, folder)
+            before = CommittedReport(folder, store_files(folder))
+            facts = before.parsed[0]
             refuse_without_plugins(facts.plugins, request.plugins)
             known = load_registries(request.plugins)
             # Measurements from Python have no spec, and a table is judged where its files are: lnlab report SPEC.
-            if not facts.path or text_states_results(facts.spec):
-                if into != folder:
-                    spec_file = find_spec(folder, facts)
-                    if not request.replace:
-                        refuse_other_question(into, facts, spec_file)
-                    facts = with_origin(into, facts, spec_file)
-                data = {**files_there, EXPERIMENT_FILE: facts_text(facts).encode()}
-                note, path = "", facts.path
+            if facts.path and not text_states_results(facts.spec):
+                asked = asked_today(before, spec, known)
+                asked = replace(asked, facts=replace(asked.facts, version=__version__))
+                asked = replace(asked, facts=_placed(asked.facts, asked.file, folder, request))
+                data, note = judge_report(before, asked, known)
+                facts = asked.facts
             else:
-                data, path, note = judge_report(folder, into, spec, known, replacing=request.replace)
+                facts = _placed(facts, find_spec(folder, facts), folder, request)
+                data, note = {**before.contents, EXPERIMENT_FILE: facts_text(facts).encode()}, ""
             report = write_drawn(into, data, drawing)
-            print_report(report, into, path, drawing, note)
+            print_report(report, into, facts.path, drawing, note)
         except LabError as error:
             problems += error.issues
             continue
@@ -118,3 +120,17 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     if problems:
         raise LabError(*problems)
     return FAILED if unmade else 0
+
+
+def _placed(facts: ReportFacts, spec: Path | None, folder: Path, request: RedrawRequest) -> ReportFacts:
+    """The facts of a report where it will stand: from there its ``origin`` leads to the spec.
+
+    Raises:
+        ReportError: another folder than its own holds the report of another question.
+    """
+    into = request.target or folder
+    is_elsewhere = into.resolve() != folder.resolve()
+    if is_elsewhere and not request.replace:
+        refuse_other_question(into, facts, spec)
+    # A report that stays where it is keeps the way to a spec that is gone.
+    return with_origin(into, facts, spec) if is_elsewhere or spec is not None else facts

@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping
 from itertools import zip_longest
 
+from lnlab.committed.committed_report import locked_tables, read_committed
 from lnlab.committed.frozen import frozen_path, read_frozen
-from lnlab.committed.locks.folder_contents import locked_tables, read_committed
 from lnlab.committed.locks.lock_report import Lock
 from lnlab.committed.locks.lock_text import flat_entries, line_of_entry, lock_text
 from lnlab.errors import LabError

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lnlab.committed.locks.folder_contents import locked_tables, read_committed
+from lnlab.committed.committed_report import locked_tables, read_committed
 from lnlab.committed.locks.lock_text import LockTables, lock_text, parse_lock
 from lnlab.errors import LabError, ReportError
 from lnlab.files import replacing

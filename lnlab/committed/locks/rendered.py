@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lnlab.committed.locks.folder_contents import CommittedReport, read_committed
+from lnlab.committed.committed_report import CommittedReport, read_committed
 from lnlab.committed.locks.lock_report import LOCK_SUFFIX, folder_of, read_lock
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -85,6 +85,7 @@ def rendering_differences(path: Path) -> list[Issue]:
 
 def _draw(committed: CommittedReport, scratch: Path, *, own_text: bool) -> Mapping[str, bytes]:
     """The files that a report consists of when it is drawn from its data in another folder."""
+    from lnlab.committed.asked_today import asked_today
     from lnlab.committed.judged_on_rows import judge_report
     from lnlab.committed.registries import load_registries
     from lnlab.report.drawing import Drawing
@@ -95,7 +96,9 @@ def _draw(committed: CommittedReport, scratch: Path, *, own_text: bool) -> Mappi
     if text_states_results(facts.spec):  # what its files say is read again at level 2
         data = store_files(committed.folder)
     else:
-        data, *_ = judge_report(committed.folder, out, None, load_registries(()), own_text=own_text)
+        known = load_registries(())
+        asked = asked_today(committed, None, known, own_text=own_text)
+        data, _ = judge_report(committed, asked, known)
     has_script = any(name.endswith(".js") for name in committed.shared)
     lean = NOTEBOOK_FILE not in committed.contents
     png = any(name.endswith(".png") for name in committed.contents)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lnlab import __version__
-from lnlab.committed.locks.folder_contents import read_committed
+from lnlab.committed.committed_report import read_committed
 from lnlab.committed.locks.intact import differences_from_lock
 from lnlab.committed.locks.lock_report import LOCK_SUFFIX, read_lock
 from lnlab.committed.locks.rendered import render_all
