@@ -44,7 +44,7 @@ def main() -> None:
             report_alone += ours == "undecided"
             default_alone += theirs == "undecided"
             why = verdict.detail or verdict.reason
-            differences.append(f"{spec.stem} {verdict.claim}: {ours} here, {theirs} in the report; {why}")
+            differences.append(f"{spec.stem} {verdict.claim}: {ours} in the default, {theirs} in the report; {why}")
         counts = (len(done.verdicts), same, another, report_alone, default_alone)
         print(f"| {spec.stem} | {' | '.join(map(str, counts))} |", flush=True)
     print("\n" + "\n".join(f"- {line}" for line in differences))
