@@ -8,9 +8,12 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.seed_words import seed_word, seeds_word
+from lnlab.select.select import select_measured_rows
 from lnlab.select.series import SeedFates, SeedSeries, joint_fates
+from lnlab.specfile.columns import LAST
 from lnlab.specfile.experiment import About
 from lnlab.specfile.values import value_label
+from lnlab.tables import Results
 
 MAX_FAILED_SHARE = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors
 N_INIT, N_TRAINED = 3, 5
@@ -167,6 +170,21 @@ def arm_names(of: Mapping[str, Json], to: Mapping[str, Json]) -> tuple[str, str]
         for side in sides
     )
     return first or "the selection 'of'", second
+
+
+def refuse_one_step(results: Results, of: Mapping[str, Json], to: Mapping[str, Json]) -> None:
+    """Refuse to compare a run's last measurement with an earlier one where both are the same.
+
+    Raises:
+        LabError: a run that is measured at initialization alone has its ``last`` step there.
+    """
+    steps = of.get("step"), to.get("step")
+    if set(to) != {"step"} or LAST not in steps:
+        return
+    first, second = ({*select_measured_rows(results, {**of, "step": step})["step"]} for step in steps)
+    if first and first == second:
+        what = f"both sides are step {first.pop()}: nothing is measured after it"
+        raise LabError(Issue("no-effect", "to.step", what, "measure later: train.evaluate, or 'at' of the probe"))
 
 
 def one_number_per_seed(series: SeedSeries) -> dict[int, float | None]:

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.analyse.quantities.training import sum_learning_rate
+from lnlab.claims.judging import judge_claim
+from lnlab.errors import LabError
 from lnlab.select.select import select_measured_rows
 from lnlab.select.series import select_series
 from tests.support.results import with_rows
@@ -65,6 +67,21 @@ def test_the_last_step_is_that_of_runs_that_come_to_their_end_else_the_one_asked
     results = training({"a": setting()}, {("a", s): trained({0: 9.0, 50: 8.0}, "diverged", 60) for s in (1, 2)})
     found = select_series(results, {"quantity": "nll", "step": "last"})
     assert (found.seeds, found.failed) == ([], dict.fromkeys((1, 2), "loss is not finite"))
+
+
+@pytest.mark.parametrize("kind", ["ratio", "difference"])
+@pytest.mark.parametrize(("of", "to"), [("last", 0), (0, "last")])
+def test_a_run_measured_at_initialization_alone_is_not_compared_with_itself(kind, of, to, setting, training, trained):
+    """Its last measurement is that of step 0: the ratio would be 1 without an error."""
+    of = {"quantity": "nll", "split": "validation", "step": of}
+    claim = {"id": "it", "says": "So it is.", "kind": kind, "of": of, "to": {"step": to}, "at_most": 1}
+    alone, measured_later = (
+        training({"a": setting()}, {("a", seed): trained(curve, "finished", 100) for seed in range(1, 7)})
+        for curve in ({0: 9.0}, {0: 9.0, 100: 8.0})
+    )
+    with pytest.raises(LabError, match="both sides are step 0: nothing is measured after it"):
+        judge_claim(claim, alone)
+    assert judge_claim(claim, measured_later).n == 6
 
 
 def test_a_quantity_at_sites_and_along_the_curve_is_told_apart_by_its_split(setting, experiment):

@@ -3,7 +3,7 @@
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.region import declared_region
-from lnlab.claims.sample import arm_names, contrast_sample
+from lnlab.claims.sample import arm_names, contrast_sample, refuse_one_step
 from lnlab.claims.student import judge_sample
 from lnlab.keys import Json
 from lnlab.select.reductions import Reduction
@@ -30,6 +30,7 @@ def difference(
     are compared where both finish; with ``about: median`` or ``share`` a failed seed ranks as the largest number.
     """
     allowed = declared_region(between, at_least, at_most)
+    refuse_one_step(results, of, to)
     a, b = select_series(results, of, over, reduce), select_series(results, {**of, **to}, over, reduce)
     sample = contrast_sample(a, b, log=False, names=arm_names(of, to))
     null = criterion.null(0.0, allowed, ratio=False)

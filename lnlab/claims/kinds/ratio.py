@@ -13,7 +13,7 @@ from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.region import Region, ratio_region
-from lnlab.claims.sample import arm_names, contrast_sample, min_seeds
+from lnlab.claims.sample import arm_names, contrast_sample, min_seeds, refuse_one_step
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
 from lnlab.claims.student import judge_sample
 from lnlab.errors import LabError
@@ -51,6 +51,7 @@ def ratio(
     ``about: median`` or ``share`` a failed seed ranks as the largest number.
     """
     allowed = ratio_region(between, at_least, at_most, equals, factor)
+    refuse_one_step(results, of, to)
     names = arm_names(of, to)
     ranks_zeros = criterion.about != "mean"
     null = criterion.null(NO_RATIO, allowed, ratio=True)
