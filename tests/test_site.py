@@ -47,10 +47,10 @@ def test_a_page_of_a_report_names_its_picture_by_the_whole_address(tmp_path):
 def test_the_home_page_shows_a_claim_and_the_verdict_of_its_report():
     _, _, verdicts = read_folder(ROOT / "reports" / "xiong_fig3" / "real")
     verdict = next(verdict for verdict in verdicts if verdict.claim == "post_grows")
-    text = SITE["claim_and_verdict"]()
-    assert yaml.YAML(typ="safe").load(text.split("```")[1].removeprefix("yaml"))["says"] == verdict.says
-    assert f"{verdict.estimate:.1f}" in text
-    assert f"<td>{verdict.n}</td>" in text
+    shown = SITE["claim_and_verdict"]()
+    assert yaml.YAML(typ="safe").load(shown["claim"].split("```")[1].removeprefix("yaml"))["says"] == verdict.says
+    assert f"{verdict.estimate:.1f}" in shown["verdict"]
+    assert f"<td>{verdict.n}</td>" in shown["verdict"]
 
 
 def test_a_command_of_a_guide_stands_with_what_it_prints():

@@ -96,9 +96,14 @@ SHOWN = "reports/xiong_fig3/real"
 """The report whose question, answer and figure the home page shows: the figure of README.md is its first one."""
 SHOWN_CLAIM = "post_grows"
 """Its claim that stands below them with its verdict."""
-SIDE_BY_SIDE = (
-    "display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0 2rem; align-items: start"
-)
+SIDE_BY_SIDE = """<style>
+.shown { display: grid; gap: 0 2rem; align-items: start;
+  grid-template: "asked" "figure" "claim" "verdict" / minmax(0, 1fr); }
+@media (min-width: 48rem) {
+  .shown { grid-template: "asked figure" auto "claim figure" auto "claim verdict" 1fr / minmax(0, 1fr) minmax(0, 1fr); }
+}
+</style>"""
+"""The claim stands below the answer, so that a tall figure leaves no gap. On a phone the figure is between them."""
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```$|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL | re.MULTILINE)
 """A block of code, or code in a sentence."""
@@ -152,7 +157,9 @@ def write_sources(source: Path) -> None:
     rest = rest.replace(picture[0], "")
     (source / "shown.svg").write_text(shown_figure())
     picture_here = re.sub(r"\]\([^)]*\)", "](shown.svg)", picture[0].strip(), count=1)
-    shown = question_and_answer(picture_here), claim_and_verdict()
+    cells = {**question_and_answer(picture_here), **claim_and_verdict()}
+    divisions = [f'<div style="grid-area: {area}">\n\n{cell}\n\n</div>' for area, cell in cells.items()]
+    shown = SIDE_BY_SIDE, '<div class="shown">', *divisions, "</div>"
     home.write_text("\n\n".join((title, sentence, *shown, rest)))
     parts = "guides\nreference/index\napi\ngallery\nproject\n"
     with (source / "index.md").open("a") as file:
@@ -163,24 +170,11 @@ def write_sources(source: Path) -> None:
     write_reference(source / "reference")
 
 
-def question_and_answer(picture: str) -> str:
-    """Return the question of a page with its answer, and beside them its picture with a caption."""
+def question_and_answer(picture: str) -> dict[str, str]:
+    """Return the question of a page with its answer, and its picture with a caption."""
     facts, _, verdicts = read_folder(ROOT / SHOWN)
     says = fill_answer(str(answers_of_profile(facts)[0]["says"]), verdicts)
-    return "\n".join(
-        (
-            f'<div style="{SIDE_BY_SIDE}"><div>',
-            "",
-            f"*{facts.question}*\n\n{says}",
-            "",
-            "</div><div>",
-            "",
-            picture,
-            "",
-            "</div></div>",
-            "",
-        )
-    )
+    return {"asked": f"*{facts.question}*\n\n{says}", "figure": picture}
 
 
 def shown_figure() -> str:
@@ -193,8 +187,8 @@ def shown_figure() -> str:
     return to_svg({**spec_with_data(part.section.charts[0]), **room})
 
 
-def claim_and_verdict() -> str:
-    """Return a claim as its spec writes it, and beside it the verdict that its committed report gives."""
+def claim_and_verdict() -> dict[str, str]:
+    """Return a claim as its spec writes it, and the verdict that its committed report gives."""
     facts, _, verdicts = read_folder(ROOT / SHOWN)
     verdict = next(verdict for verdict in verdicts if verdict.claim == SHOWN_CLAIM)
     # A claim in braces ends where a line ends with the last of them.
@@ -212,20 +206,13 @@ def claim_and_verdict() -> str:
         ("seeds", str(verdict.n)),
     )
     table = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows)
-    return "\n".join(
-        (
-            f'<div style="{SIDE_BY_SIDE}"><div>',
-            "",
-            f"```yaml\n{claim.getvalue()}```",
-            "",
-            "</div><div>",
-            f"<p><strong>{VERDICT_SYMBOLS[verdict.verdict]} {escape(verdict_label(verdict))}</strong></p>",
-            f"<table>{table}</table>",
-            f'<p><a href="reports/{page}/index.html">The page</a> has every number.</p>',
-            "</div></div>",
-            "",
-        )
+    label = f"{VERDICT_SYMBOLS[verdict.verdict]} {escape(verdict_label(verdict))}"
+    told = (
+        f"<p>Verdict on {verdict.claim}: <strong>{label}</strong></p>",
+        f'<table style="margin-left: 0">{table}</table>',
+        f'<p><a href="reports/{page}/index.html">The page of this spec</a> has every number.</p>',
     )
+    return {"claim": f"A claim of `{facts.path}`:\n\n```yaml\n{claim.getvalue()}```", "verdict": "\n".join(told)}
 
 
 def with_outputs(text: str) -> str:
